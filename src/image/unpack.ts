@@ -1,0 +1,134 @@
+import type { Image, Layer } from "../registry/image.ts";
+import { decodeName, nameFault, pathComponents } from "./entry-name.ts";
+import { Flattening, type Survivor } from "./flatten.ts";
+import { readLayer } from "./layer.ts";
+import type { TarEntry, TarEvent } from "./tar-entry.ts";
+
+/** Takes the files of an image as they stream past. Files of different layers are open at once. */
+export interface Sink {
+  /**
+   * Begins a file. Whether it survives is not known yet: a later layer may hide it.
+   *
+   * @param id counts from 0 and tells the file apart in `unpack`'s result
+   * @param name base name that it will have if it survives; two files may ask for one name
+   * @param size bytes that will be written
+   */
+  create(id: number, name: string, size: number): SinkFile | Promise<SinkFile>;
+}
+
+export interface SinkFile {
+  /** May keep the bytes until the promise resolves; nobody changes them. */
+  write(bytes: Buffer): void | Promise<void>;
+  /** All bytes were written. */
+  end(): void | Promise<void>;
+}
+
+/** Told how a fill goes on, for a progress line. Layers are counted from 0, lowest first. */
+export interface Progress {
+  layerStarted(index: number, layer: Layer): void;
+  /** @param bytes as stored, since the last call */
+  layerRead(index: number, bytes: number): void;
+  layerDone(index: number): void;
+}
+
+export interface UnpackOptions {
+  readonly signal: AbortSignal;
+  readonly progress?: Progress;
+}
+
+/**
+ * How many layers are read at a time: enough that the hashing of one overlaps with the inflating
+ * of another; more costs memory and gains nothing (docs/performance.md).
+ */
+const layersAtOnce = 3;
+
+/**
+ * Streams all layers of an image into a sink and tells which files are left when they are laid over
+ * each other. The others were written too, and are the sink's to delete.
+ *
+ * @throws LarderError of the first layer that failed; the other layers have stopped by then
+ */
+export async function unpack(
+  image: Image,
+  sink: Sink,
+  options: UnpackOptions,
+): Promise<readonly Survivor[]> {
+  const flattening = new Flattening(image.name);
+  const failure = new AbortController();
+  const signal = AbortSignal.any([options.signal, failure.signal]);
+  const waiting = image.layers.entries();
+
+  const work = async (): Promise<void> => {
+    for (const [index, layer] of waiting) {
+      const run = { index, layer, flattening, sink, signal, progress: options.progress };
+      await unpackLayer(run).catch((error: unknown) => {
+        failure.abort(error);
+      });
+      if (signal.aborted) return;
+    }
+  };
+  await Promise.all(Array.from({ length: layersAtOnce }, work));
+
+  signal.throwIfAborted();
+  return flattening.survivors();
+}
+
+interface LayerRun {
+  readonly index: number;
+  readonly layer: Layer;
+  readonly flattening: Flattening;
+  readonly sink: Sink;
+  readonly signal: AbortSignal;
+  readonly progress: Progress | undefined;
+}
+
+async function unpackLayer(run: LayerRun): Promise<void> {
+  const { index, layer, signal, progress } = run;
+  const files = new FileStream(run);
+  progress?.layerStarted(index, layer);
+  const onBytes = (bytes: number): void => progress?.layerRead(index, bytes);
+  for await (const event of readLayer(layer, { signal, onBytes })) {
+    await files.take(event);
+    signal.throwIfAborted();
+  }
+  progress?.layerDone(index);
+}
+
+/** Turns the tar events of one layer into calls of the sink. */
+class FileStream {
+  readonly #run: LayerRun;
+  #file: SinkFile | undefined;
+  #left = 0;
+
+  constructor(run: LayerRun) {
+    this.#run = run;
+  }
+
+  async take(event: TarEvent): Promise<void> {
+    if (event.type === "entry") {
+      this.#file = await this.#begin(event.entry);
+      this.#left = event.entry.size;
+    } else if (this.#file !== undefined) {
+      await this.#file.write(event.bytes);
+      this.#left -= event.bytes.length;
+    }
+    if (this.#left === 0) await this.#end();
+  }
+
+  async #begin(entry: TarEntry): Promise<SinkFile | undefined> {
+    const id = this.#run.flattening.add(this.#run.index, entry);
+    if (id === undefined) return undefined;
+    return this.#run.sink.create(id, nameFor(id, entry), entry.size);
+  }
+
+  async #end(): Promise<void> {
+    await this.#file?.end();
+    this.#file = undefined;
+  }
+}
+
+/** A name that no file can have matters only if the file survives, and is refused then. */
+function nameFor(id: number, entry: TarEntry): string {
+  const component = pathComponents(entry.path).at(-1) ?? "";
+  return nameFault(component) === undefined ? decodeName(component) : `unnamed-${id}`;
+}
