@@ -1,0 +1,152 @@
+import * as fs from "node:fs";
+
+import type { Directory } from "./directory.ts";
+import { onDisk, diskError } from "./disk-error.ts";
+import { parseHidden } from "./leftover.ts";
+import { tryLock } from "./lock.ts";
+import type { Run } from "./place.ts";
+import { isName } from "./names.ts";
+import { probe } from "./probe.ts";
+import { belongsToAgent, type Sentinel } from "./sentinel.ts";
+import { readSentinel } from "./state.ts";
+import { recover } from "./swap.ts";
+
+/** What collection took away. */
+export interface Removed {
+  /** A resource's directory, or what a dead run left beside it. */
+  readonly kind: "directory" | "leftover";
+  /** The resource's name. */
+  readonly name: string;
+  /** The entry of the cache path that is gone. */
+  readonly entry: string;
+}
+
+/** Whether a directory that is the agent's, or nobody's, may go. */
+export type MayRemove = (name: string, sentinel: Sentinel) => boolean;
+
+/**
+ * Goes on where dead runs stopped, and removes what they left. What a live run holds stays.
+ *
+ * @param only a resource's name, or undefined for all
+ * @throws LarderError `disk`
+ */
+export async function sweep(parent: Directory, only?: string): Promise<readonly Removed[]> {
+  const what = `cannot look for leftovers in ${parent.path}`;
+  const names = new Set<string>();
+  for (const entry of onDisk(what, () => parent.list())) {
+    const name = parseHidden(entry)?.name;
+    if (name !== undefined && (only === undefined || only === name)) names.add(name);
+  }
+  return eachOf(names, (name) => sweepName(parent, name));
+}
+
+async function sweepName(parent: Directory, name: string): Promise<readonly Removed[]> {
+  if (!(await hasDead(parent, name))) return [];
+  const run = await tryLock(parent, name);
+  return run === undefined ? [] : whileHeld(run, () => sweepDead(parent, run, name));
+}
+
+/** Looked at first, so that no lock is taken from under somebody for nothing. */
+async function hasDead(parent: Directory, name: string): Promise<boolean> {
+  for (const entry of parent.list()) {
+    if (parseHidden(entry)?.name !== name) continue;
+    if (parent.lookUp(entry)?.isDirectory() === true && !(await isLive(parent, entry))) return true;
+  }
+  return false;
+}
+
+/** One name's failure does not keep the others from their turn; the first is told in the end. */
+async function eachOf(
+  names: Iterable<string>,
+  action: (name: string) => Promise<readonly Removed[]>,
+): Promise<readonly Removed[]> {
+  const removed: Removed[] = [];
+  const failures: unknown[] = [];
+  for (const name of names) {
+    try {
+      removed.push(...(await action(name)));
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return removed;
+}
+
+/** What is left of a name's dead runs, for who holds its lock. */
+export async function sweepDead(
+  parent: Directory,
+  run: Run,
+  name: string,
+): Promise<readonly Removed[]> {
+  const removed: Removed[] = [];
+  for (const entry of run.dead) {
+    // It may have begun to listen since it was taken for dead: it waits for this run then.
+    if (await isLive(parent, entry)) continue;
+    await recover(parent, entry, name);
+    removed.push({ kind: "leftover", name, entry });
+  }
+  return removed;
+}
+
+/**
+ * Removes directories whose sentinel names the agent or nobody, where they may go. A sentinel that
+ * cannot be read does not say whose the directory is, so it stays, as everything else does.
+ *
+ * @throws LarderError `disk`
+ */
+export async function collect(
+  parent: Directory,
+  mayRemove: MayRemove,
+): Promise<readonly Removed[]> {
+  const names = onDisk(`cannot list ${parent.path}`, () => parent.list()).filter(isName);
+  return eachOf(names, async (name) => {
+    if (!isUnclaimed(parent, name, mayRemove)) return [];
+    const run = await tryLock(parent, name);
+    if (run === undefined) return [];
+    const gone = await whileHeld(run, () => takeAway(parent, run, name, mayRemove));
+    return gone ? [{ kind: "directory", name, entry: name }] : [];
+  });
+}
+
+/** Runs an action and releases the lock, whatever comes of it. */
+export async function whileHeld<T>(run: Run, action: () => Promise<T> | T): Promise<T> {
+  try {
+    return await action();
+  } finally {
+    await run.release();
+  }
+}
+
+async function isLive(parent: Directory, entry: string): Promise<boolean> {
+  const live = await probe(parent, entry);
+  live?.dispose();
+  return live !== undefined;
+}
+
+function isUnclaimed(parent: Directory, name: string, mayRemove: MayRemove): boolean {
+  return onDisk(`cannot look at ${parent.path}/${name}`, () => {
+    if (parent.lookUp(name)?.isDirectory() !== true) return false;
+    using directory = parent.open(name);
+    const sentinel = readSentinel(directory)?.sentinel;
+    return sentinel !== undefined && belongsToAgent(sentinel) && mayRemove(name, sentinel);
+  });
+}
+
+/** Renamed first, so that nobody sees a directory that is half there. */
+async function takeAway(
+  parent: Directory,
+  run: Run,
+  name: string,
+  mayRemove: MayRemove,
+): Promise<boolean> {
+  await sweepDead(parent, run, name);
+  if (!isUnclaimed(parent, name, mayRemove)) return false;
+  try {
+    fs.renameSync(parent.at(name), run.directory.at("gone"));
+    await parent.sync();
+    return true;
+  } catch (error) {
+    throw diskError(`cannot remove ${parent.path}/${name}`, error);
+  }
+}
