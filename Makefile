@@ -1,0 +1,66 @@
+# Every target does its own set-up: npm packages, Debian packages (when root), built tools.
+
+.POSIX:
+.DELETE_ON_ERROR:
+.PHONY: help setup test test-unit check bench demo bundle clean
+.PHONY: check-lint check-format check-types check-imports check-dead-code check-shell
+
+# The Node and the tools that npm brought come first; npm itself keeps the machine's own Node.
+WITH_NODE = PATH="$$(dirname "$$(scripts/find-node)"):$$PWD/node_modules/.bin:$$PATH"
+SHELL_SCRIPTS = .ci/run bin/larder bin/imagecachectl scripts/find-node scripts/npm-packages scripts/system-packages
+
+help:
+	@echo 'make demo       run the main job on real images, from registry to disk'
+	@echo 'make test       every test, with real servers, file systems and tools (as root)'
+	@echo 'make test-unit  the tests that need no server, in under a minute'
+	@echo 'make check      lint, format, types, import direction, dead code, documentation'
+	@echo 'make bench      measure against crane, skopeo and umoci; BENCH="--runs 1 --only real"'
+	@echo 'make bundle     dist/larder.mjs, the whole command in one file'
+	@echo 'make setup      what a checkout needs to run bin/larder'
+	@echo 'make clean      remove what the targets above made in this checkout'
+
+setup:
+	@scripts/system-packages setup
+	@scripts/npm-packages
+
+test: setup bundle
+	@scripts/system-packages test
+	$(WITH_NODE) node --test --test-timeout=1800000 'src/**/*.test.ts' 'test/**/*.test.ts'
+
+test-unit: setup
+	$(WITH_NODE) node --test --test-timeout=60000 'src/**/*.test.ts'
+
+check: setup check-lint check-format check-types check-imports check-dead-code check-shell
+
+check-lint: setup
+	$(WITH_NODE) oxlint --type-aware --deny-warnings
+
+check-format: setup
+	$(WITH_NODE) oxfmt --check
+
+check-types: setup
+	$(WITH_NODE) tsc
+
+check-imports: setup
+	$(WITH_NODE) node --test test/imports.test.ts test/docs.test.ts
+
+check-dead-code: setup
+	$(WITH_NODE) knip
+
+check-shell:
+	@scripts/system-packages check
+	shellcheck $(SHELL_SCRIPTS)
+
+bench: setup bundle
+	@scripts/system-packages bench
+	$(WITH_NODE) node bench/main.ts $(BENCH)
+
+demo: setup
+	@scripts/system-packages demo
+	$(WITH_NODE) node testbed/demo.ts
+
+bundle: setup
+	$(WITH_NODE) rolldown src/cli/main.ts --file dist/larder.mjs --platform node --format esm --no-codeSplitting --logLevel warn
+
+clean:
+	rm -rf dist bench/results node_modules
