@@ -1,0 +1,79 @@
+import type { IncomingMessage } from "node:http";
+
+/** Bytes read ahead of a slow reader, so that the network and the disk work at the same time. */
+const readAhead = 1024 * 1024;
+
+/** A stall: no byte for as long as a connection may be silent. */
+export class Stall extends Error {
+  readonly code = "ESTALLED";
+
+  constructor(milliseconds: number) {
+    super(`no byte came for ${milliseconds / 1000} s`);
+  }
+}
+
+/**
+ * The body of an answer, read once. Chunks are handed on as the socket delivered them, neither copied
+ * nor joined. The time that the reader takes between two chunks is no stall.
+ * @param explain turns the connection's own error, or a `Stall`, into the one to throw; every byte
+ * that came before it is handed on first
+ */
+export async function* readBody(
+  incoming: IncomingMessage,
+  stallMs: number,
+  explain: (error: Error) => Error,
+): AsyncGenerator<Buffer> {
+  const chunks: Buffer[] = [];
+  let buffered = 0;
+  let ended = false;
+  let failure: Error | undefined;
+  let wake: (() => void) | undefined;
+  const stop = (error?: Error): void => {
+    failure ??= error;
+    wake?.();
+  };
+  const stalled = setTimeout(() => {
+    if (wake === undefined) return;
+    stop(new Stall(stallMs));
+    incoming.destroy();
+  }, stallMs);
+  incoming.on("error", stop);
+  incoming.on("end", () => {
+    ended = true;
+    wake?.();
+  });
+  incoming.on("close", () => {
+    if (!ended) stop(new Error("the connection was closed"));
+  });
+  incoming.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    buffered += chunk.length;
+    if (buffered >= readAhead) incoming.pause();
+    wake?.();
+  });
+  // Destroyed before anybody listened: its events have been.
+  if (incoming.destroyed && !incoming.readableEnded) {
+    failure = incoming.errored ?? new Error("the connection was closed");
+  }
+  try {
+    for (;;) {
+      const chunk = chunks.shift();
+      if (chunk !== undefined) {
+        buffered -= chunk.length;
+        if (buffered < readAhead / 2 && incoming.isPaused()) incoming.resume();
+        yield chunk;
+      } else if (failure !== undefined) throw explain(failure);
+      else if (ended) return;
+      else {
+        stalled.refresh();
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        wake = undefined;
+      }
+    }
+  } finally {
+    clearTimeout(stalled);
+    if (!ended) incoming.destroy();
+  }
+}
