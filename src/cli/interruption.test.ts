@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import { test } from "node:test";
+
+import { Interruption } from "./interruption.ts";
+
+function setUp(patienceMs = 60_000) {
+  const source = new EventEmitter();
+  const forced: number[] = [];
+  const ends = new EventEmitter();
+  const force = (exitCode: number): void => {
+    forced.push(exitCode);
+    ends.emit("forced");
+  };
+  const interruption = new Interruption(source, force, patienceMs);
+  return { source, forced, ends, interruption };
+}
+
+for (const [name, exitCode] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const) {
+  test(`the first ${name} asks for a clean end and means exit code ${exitCode}`, () => {
+    const { source, forced, interruption } = setUp();
+    assert.equal(interruption.exitCode, undefined);
+    source.emit(name);
+    assert.ok(interruption.signal.aborted);
+    assert.equal(interruption.exitCode, exitCode);
+    assert.deepEqual(forced, []);
+    interruption.dispose();
+  });
+}
+
+test("the second signal forces the end", () => {
+  const { source, forced, interruption } = setUp();
+  source.emit("SIGTERM");
+  source.emit("SIGINT");
+  assert.deepEqual(forced, [130]);
+  assert.equal(interruption.exitCode, 143);
+  interruption.dispose();
+});
+
+test("a clean end that takes too long is forced", async () => {
+  const { source, forced, ends, interruption } = setUp(1);
+  const forcedOnce = once(ends, "forced");
+  source.emit("SIGTERM");
+  await forcedOnce;
+  assert.deepEqual(forced, [143]);
+  interruption.dispose();
+});
+
+test("nothing is left listening or waiting afterwards", () => {
+  const { source, forced, interruption } = setUp(1);
+  source.emit("SIGINT");
+  interruption.dispose();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) assert.equal(source.listenerCount(name), 0);
+  assert.deepEqual(forced, []);
+});

@@ -1,0 +1,70 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { TestContext } from "node:test";
+
+/** The program as it runs from a checkout. */
+export const mainFile = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+export interface Finished {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  readonly finished: Promise<Finished>;
+}
+
+export interface StartOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** A file descriptor to take the place of standard output. */
+  readonly stdout?: number;
+}
+
+/** Starts `larder` as a process of its own, with no variable of the test's that could reach it. */
+export function start(words: readonly string[], options: StartOptions = {}): Started {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [mainFile, ...words], {
+    env: { PATH, HOME, ...options.env },
+    cwd: options.cwd,
+    stdio: ["ignore", options.stdout ?? "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const finished = new Promise<Finished>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (exitCode, signal) => {
+      resolve({ exitCode, signal, stdout, stderr });
+    });
+  });
+  return { child, finished };
+}
+
+/** Runs `larder` to its end. */
+export function larder(words: readonly string[], options?: StartOptions): Promise<Finished> {
+  return start(words, options).finished;
+}
+
+/** A directory that is gone when the test is. */
+export async function scratch(context: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "larder-cli-"));
+  context.after(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Waits until something is true, at most ten seconds. */
+export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await is())) {
+    if (Date.now() > end) throw new Error(`gave up waiting until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
