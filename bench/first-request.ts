@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
  * @param dir an empty folder
  * @returns seconds
  */
-export async function firstRequest(node: string, larder: string, dir: string): Promise<number> {
+export async function firstRequest(larder: string, dir: string): Promise<number> {
   const cache = join(dir, "cache");
   await mkdir(cache, { recursive: true });
   const seen = Promise.withResolvers<bigint>();
@@ -22,11 +22,9 @@ export async function firstRequest(node: string, larder: string, dir: string): P
 
   const began = process.hrtime.bigint();
   const args = ["--name", "bench", "--quiet", "--cache-path", cache];
-  const child = spawn(
-    node,
-    [larder, "import", ...args, "--insecure-registry", host, `${host}/bench:1`],
-    { stdio: "ignore" },
-  );
+  const child = spawn(larder, ["import", ...args, "--insecure-registry", host, `${host}/bench:1`], {
+    stdio: "ignore",
+  });
   child.once("close", () => {
     seen.reject(new Error("the bundle ended before it sent a request"));
   });

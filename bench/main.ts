@@ -47,11 +47,9 @@ async function main({ runs, only }: Options): Promise<void> {
   const home = await mkdtemp(join(cacheFolder(), "bench-run-"));
   const registry = await startDockerRegistry();
   try {
-    const programs = {
-      node: process.execPath,
-      larder: join(root, "dist", "larder.mjs"),
-      crane: await crane(),
-    };
+    // The bundle, with the flags that Larder always runs with.
+    process.env["LARDER_MAIN"] = join(root, "dist", "larder.mjs");
+    const programs = { larder: join(root, "bin", "larder"), crane: await crane() };
     const results = new Results();
     for (const name of only) {
       say(`building and pushing: ${name}`);
@@ -60,7 +58,7 @@ async function main({ runs, only }: Options): Promise<void> {
       await runAll({ image, registry: registry.host, programs }, home, runs, results);
     }
     results.firstRequest = await starts(programs, home);
-    const machine = await describeMachine(programs.node, programs.crane, home);
+    const machine = await describeMachine(process.execPath, programs.crane, home);
     const page = report(results, machine, runs);
     const file = await keep(page);
     process.stdout.write(`${page}\n`);
@@ -113,9 +111,7 @@ async function starts(
 ): Promise<Results["firstRequest"]> {
   const taken: number[] = [];
   for (let start = 0; start < startsMeasured; start++) {
-    taken.push(
-      await onEmptyDisk(home, false, (dir) => firstRequest(programs.node, programs.larder, dir)),
-    );
+    taken.push(await onEmptyDisk(home, false, (dir) => firstRequest(programs.larder, dir)));
   }
   return spreadOf(taken);
 }

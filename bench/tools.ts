@@ -8,7 +8,7 @@ export interface RunContext {
   /** An empty folder. */
   readonly dir: string;
   /** Paths of programs that are not on PATH. */
-  readonly programs: { readonly node: string; readonly larder: string; readonly crane: string };
+  readonly programs: { readonly larder: string; readonly crane: string };
 }
 
 export interface Tool {
@@ -26,7 +26,7 @@ export const tools: readonly Tool[] = [
     title: "`larder import`",
     script: (context) => `
       mkdir cache
-      exec '${context.programs.node}' '${context.programs.larder}' import --name bench --quiet \\
+      exec '${context.programs.larder}' import --name bench --quiet \\
         --cache-path "$PWD/cache" --insecure-registry ${context.registry} ${reference(context)}`,
   },
   {

@@ -34,12 +34,13 @@ export class Agents {
     if (url.protocol !== "https:") {
       return { proxy, agent: this.#get(`http ${proxy?.href}`, () => plain(proxy)) };
     }
+    if (this.#options.insecure(url)) {
+      return { proxy, agent: this.#get(`insecure ${proxy?.href}`, () => unverified(proxy)) };
+    }
     const { ca, version } = await this.#options.trust.certificates();
     if (version !== this.#trusted) this.#retire();
     this.#trusted = version;
-    const insecure = this.#options.insecure(url);
-    const agent = this.#get(`https ${insecure} ${proxy?.href}`, () => tls(proxy, ca, insecure));
-    return { proxy, agent };
+    return { proxy, agent: this.#get(`https ${proxy?.href}`, () => verified(proxy, ca)) };
   }
 
   /** Closes every connection, those in use included. */
@@ -68,12 +69,19 @@ function plain(proxy: URL | undefined): HttpAgent {
   return new HttpAgent({ keepAlive: true, ...(proxy && { proxyEnv: { HTTP_PROXY: proxy.href } }) });
 }
 
-function tls(proxy: URL | undefined, ca: string[] | undefined, insecure: boolean): HttpsAgent {
+function verified(proxy: URL | undefined, ca: string[] | undefined): HttpsAgent {
   return new HttpsAgent({
     keepAlive: true,
-    rejectUnauthorized: !insecure,
     // Made once: parsing a bundle of CAs for each connection costs milliseconds.
     ...(ca && { secureContext: createSecureContext({ ca }) }),
+    ...(proxy && { proxyEnv: { HTTPS_PROXY: proxy.href } }),
+  });
+}
+
+function unverified(proxy: URL | undefined): HttpsAgent {
+  return new HttpsAgent({
+    keepAlive: true,
+    rejectUnauthorized: false,
     ...(proxy && { proxyEnv: { HTTPS_PROXY: proxy.href } }),
   });
 }
