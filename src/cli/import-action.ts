@@ -3,6 +3,7 @@ import { fill } from "./import-fill.ts";
 import type { ImportGiven } from "./import-options.ts";
 import { parseImport } from "./import-request.ts";
 import { failed, filledPart, nothingYet, summaryOf, type ImportResult } from "./import-result.ts";
+import { tuneMemory } from "./memory.ts";
 import { NoticeTally } from "./notice-tally.ts";
 import { reporterFor } from "./reporter-choice.ts";
 import type { Shell } from "./shell.ts";
@@ -13,6 +14,7 @@ export async function importImage(
   operands: readonly string[],
   shell: Shell,
 ): Promise<number> {
+  tuneMemory();
   const [source = ""] = operands;
   const startedAt = shell.now();
   const reporter = reporterFor(given.quiet, shell);
