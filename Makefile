@@ -7,6 +7,7 @@
 
 # The Node and the tools that npm brought come first; npm itself keeps the machine's own Node.
 WITH_NODE = PATH="$$(dirname "$$(scripts/find-node)"):$$PWD/node_modules/.bin:$$PATH"
+WITHOUT_ROOT = [ "$$(id -u)" -eq 0 ] || echo 'make $@: not root: the tests that mount disks or act as two users will fail' >&2
 SHELL_SCRIPTS = .ci/run bin/larder bin/imagecachectl scripts/find-node scripts/npm-packages scripts/system-packages
 
 help:
@@ -19,15 +20,18 @@ help:
 	@echo 'make setup      what a checkout needs to run bin/larder'
 	@echo 'make clean      remove what the targets above made in this checkout'
 
+# All that the command line asks for is looked for at once, so that a list of what is missing is whole.
 setup:
-	@scripts/system-packages setup
+	@scripts/system-packages setup $(filter-out setup,$(MAKECMDGOALS))
 	@scripts/npm-packages
 
 test: setup bundle
 	@scripts/system-packages test
+	@$(WITHOUT_ROOT)
 	$(WITH_NODE) node --test --test-timeout=1800000 'src/**/*.test.ts' 'test/**/*.test.ts'
 
 test-unit: setup
+	@$(WITHOUT_ROOT)
 	$(WITH_NODE) node --test --test-timeout=60000 'src/**/*.test.ts'
 
 check: setup check-lint check-format check-types check-imports check-dead-code check-shell

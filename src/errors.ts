@@ -23,7 +23,7 @@ export const errorCodes = [
 export type ErrorCode = (typeof errorCodes)[number];
 
 export interface ErrorParts {
-  /** What failed, naming the thing: `cannot read manifest of registry.example.com/app:1`. */
+  /** What failed, naming the thing: `cannot get the manifest of registry.example.com/app:1`. */
   readonly what: string;
   /** Why, in the words of whoever refused: `the registry answered 503 Service Unavailable`. */
   readonly why: string;
@@ -61,8 +61,8 @@ export class InsufficientDiskError extends LarderError {
 }
 
 // C0, DEL and C1 controls, line and paragraph separators, and the marks that reorder text.
-// oxlint-disable-next-line no-control-regex -- control characters are what this looks for
 const unprintable =
+  // oxlint-disable-next-line no-control-regex -- control characters are what this looks for
   /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Escapes what an image or a registry could use to rewrite a terminal or forge a second line. */
@@ -85,7 +85,14 @@ export function interrupted(what: string, cause?: unknown): LarderError {
   });
 }
 
-/** Whether a value is a Node system error (`ENOENT` and so on), for reading its `code`. */
-export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
+/** An error of Node's or the system's, told apart by its `code`: `ENOENT` and so on. */
+export type SystemError = NodeJS.ErrnoException & { code: string };
+
+export function isSystemError(error: unknown): error is SystemError {
   return error instanceof Error && "code" in error && typeof error.code === "string";
+}
+
+/** Whether an error is the system's and has one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly string[]): error is SystemError {
+  return isSystemError(error) && codes.includes(error.code);
 }

@@ -1,11 +1,11 @@
 /** What `make setup` promises: `bin/larder` runs from a checkout, with the right Node. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
+import { tempDirectory } from "../testbed/temp-directory.ts";
 import { root } from "./source-files.ts";
 
 interface Ended {
@@ -27,15 +27,9 @@ async function run(
   });
 }
 
-async function temporary(t: TestContext): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "larder-checkout-"));
-  t.after(() => rm(dir, { recursive: true, force: true }));
-  return dir;
-}
-
 /** A checkout without node_modules, whose `node` on PATH claims to be of some version. */
 async function checkoutWithNode(t: TestContext, version: string): Promise<[string, string]> {
-  const dir = await temporary(t);
+  const dir = await tempDirectory(t);
   for (const folder of ["bin", "scripts"]) {
     await cp(join(root, folder), join(dir, folder), { recursive: true });
   }
@@ -52,14 +46,14 @@ test("bin/larder runs the sources of its checkout", async () => {
 });
 
 test("bin/larder works through links to it, relative ones as well", async (t) => {
-  const dir = await temporary(t);
+  const dir = await tempDirectory(t);
   await symlink(join(root, "bin/larder"), join(dir, "first"));
   await symlink("first", join(dir, "second"));
   assert.match((await run(join(dir, "second"), ["version"])).stdout, /^larder \d/);
 });
 
 test("bin/imagecachectl is bin/larder under another name, through links as well", async (t) => {
-  const link = join(await temporary(t), "imagecachectl");
+  const link = join(await tempDirectory(t), "imagecachectl");
   await symlink(join(root, "bin/imagecachectl"), link);
   const [larder, alias] = [
     await run(join(root, "bin/larder"), ["version"]),
@@ -122,6 +116,29 @@ test("without root, missing Debian packages are listed with their reasons and th
   assert.match(stderr, /^make demo: these Debian packages are missing:$/m);
   assert.match(stderr, /^ {2}.*\bthe real registry/m);
   assert.match(stderr, /apt-get install --no-install-recommends .*docker-registry/);
+});
+
+test("what several make targets need is listed at once, each package once", async (t) => {
+  const [checkout, path] = await checkoutWithNode(t, "v18.0.0");
+  for (const [name, says] of [
+    ["dpkg-query", "exit 1"],
+    ["id", "echo 1000"],
+  ] as const) {
+    await writeFile(join(checkout, "programs", name), `#!/bin/sh\n${says}\n`, { mode: 0o755 });
+  }
+  const script = join(checkout, "scripts/system-packages");
+  const { stderr } = await run(script, ["setup", "demo", "bundle", "test"], { PATH: path });
+  assert.match(stderr, /^make test: these Debian packages are missing:$/m);
+  const listed = [...stderr.matchAll(/^ {2}([a-z0-9-]+) {2}/gm)].map(([, name]) => name);
+  assert.ok(listed.includes("libatomic1") && listed.includes("docker-registry"), stderr);
+  assert.deepEqual(listed, [...new Set(listed)]);
+});
+
+test("bin/larder in a checkout without npm packages says to run make setup", async (t) => {
+  const [checkout, path] = await checkoutWithNode(t, "v26.10.0");
+  const { code, stderr } = await run(join(checkout, "bin/larder"), ["version"], { PATH: path });
+  assert.equal(code, 1);
+  assert.match(stderr, /^larder: cannot run from .*: run 'make setup' there$/m);
 });
 
 test("when every Debian package is there, nothing is installed", async (t) => {

@@ -62,6 +62,16 @@ test("every link between pages leads to a file and a heading that are there", as
   assert.deepEqual(broken, []);
 });
 
+test("every source file that a page names is there", async () => {
+  const files = globSync("{src,test,testbed,bench}/**/*.ts", { cwd: root });
+  const unknown = await inPages((text) =>
+    [...text.matchAll(/`((?:[\w-]+\/)*[\w.-]+\.ts)`/g)]
+      .map(([, name = ""]) => name)
+      .filter((name) => !files.some((file) => `/${file}`.endsWith(`/${name}`))),
+  );
+  assert.deepEqual(unknown, []);
+});
+
 test("every make target that a page names is there", async () => {
   const targets = await makeTargets();
   const unknown = await inPages((text) =>
@@ -109,6 +119,17 @@ test("every npm package that the project depends on has its reason in DESIGN.md"
     // Types belong to the package that they describe.
     .filter((name) => !name.startsWith("@types/") && !design.includes(`\`${name}\``));
   assert.deepEqual(unnamed, []);
+});
+
+test("DESIGN.md names every file of the registry, the image and the cache, and none that is not there", async () => {
+  const design = await textOf("DESIGN.md");
+  for (const folder of ["registry", "image", "cache"]) {
+    const section = design.split(`\n## ${folder}\n`)[1]?.split("\n## ")[0] ?? "";
+    const rows = section.split("\n").filter((line) => line.startsWith("|"));
+    const named = rows.join().match(/(?<=`)[a-z-]+\.ts(?=`)/g) ?? [];
+    const files = globSync("*.ts", { cwd: join(root, "src", folder), exclude: ["*.test.ts"] });
+    assert.deepEqual([...new Set(named)].sort(), files.sort(), folder);
+  }
 });
 
 test("the changelog has a place for what is not released yet", async () => {

@@ -1,7 +1,6 @@
 /** The testbed's own promises: what it keeps between runs is whole, and built from what is there. */
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
@@ -10,15 +9,15 @@ import { runCommand } from "../testbed/command.ts";
 import { crane } from "../testbed/crane.ts";
 import { importsOf } from "../testbed/go-tools.ts";
 import { newEnough } from "../testbed/go.ts";
+import { tempDirectory } from "../testbed/temp-directory.ts";
 
 async function ownCacheFolder(t: TestContext): Promise<string> {
   const before = process.env["LARDER_TESTBED"];
-  const dir = await mkdtemp(join(tmpdir(), "larder-testbed-"));
+  const dir = await tempDirectory(t);
   process.env["LARDER_TESTBED"] = dir;
-  t.after(async () => {
+  t.after(() => {
     if (before === undefined) delete process.env["LARDER_TESTBED"];
     else process.env["LARDER_TESTBED"] = before;
-    await rm(dir, { recursive: true, force: true });
   });
   return dir;
 }

@@ -4,10 +4,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { LarderError, type ErrorCode } from "../src/errors.ts";
+import type { ErrorCode } from "../src/errors.ts";
 import { openArchive, type Archive } from "../src/image/archive.ts";
 import type { Platform } from "../src/registry/platform.ts";
 import { tarEntries } from "./oci-layout-writer.ts";
+import { refusal } from "./refusal.ts";
 import { tarOf } from "./tar-writer.ts";
 
 export const never = new AbortController().signal;
@@ -52,16 +53,6 @@ export function refused(
     opened(bytes, () => undefined, { want }),
     refusal(code, pattern),
   );
-}
-
-/** For `assert.throws` and `assert.rejects`: a LarderError of that code, or one of them, and message. */
-export function refusal(code: ErrorCode | readonly ErrorCode[], pattern: RegExp) {
-  return (error: unknown): true => {
-    assert.ok(error instanceof LarderError, String(error));
-    assert.ok([code].flat().includes(error.code), `${error.code}: ${error.message}`);
-    assert.match(error.message, pattern);
-    return true;
-  };
 }
 
 /** The stored bytes of a layer. */

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 
 import { isSystemError, LarderError } from "../errors.ts";
+import { kindOf } from "../image/file-kind.ts";
 import { Directory } from "./directory.ts";
 import { diskError } from "./disk-error.ts";
-import { kindOf } from "./kind.ts";
 
 /**
  * Opens a cache path, which must be there and be a directory itself: a link may lead elsewhere

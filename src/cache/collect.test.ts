@@ -3,7 +3,8 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { entriesOf, fill, filesImage, tempDirectory } from "../../test/cache/fixture.ts";
+import { entriesOf, fill, filesImage } from "../../test/cache/fixture.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { Directory } from "./directory.ts";
 import { lock } from "./lock.ts";
 import { sentinelName, type SentinelOwner } from "./sentinel.ts";

@@ -31,9 +31,8 @@ export type MayRemove = (name: string, sentinel: Sentinel) => boolean;
  * @throws LarderError `disk`
  */
 export async function sweep(parent: Directory, only?: string): Promise<readonly Removed[]> {
-  const what = `cannot look for leftovers in ${parent.path}`;
   const names = new Set<string>();
-  for (const entry of onDisk(what, () => parent.list())) {
+  for (const entry of entriesOf(parent)) {
     const name = parseHidden(entry)?.name;
     if (name !== undefined && (only === undefined || only === name)) names.add(name);
   }
@@ -48,11 +47,15 @@ async function sweepName(parent: Directory, name: string): Promise<readonly Remo
 
 /** Looked at first, so that no lock is taken from under somebody for nothing. */
 async function hasDead(parent: Directory, name: string): Promise<boolean> {
-  for (const entry of parent.list()) {
+  for (const entry of entriesOf(parent)) {
     if (parseHidden(entry)?.name !== name) continue;
     if (parent.lookUp(entry)?.isDirectory() === true && !(await isLive(parent, entry))) return true;
   }
   return false;
+}
+
+function entriesOf(parent: Directory): readonly string[] {
+  return onDisk(`cannot list ${parent.path}`, () => parent.list());
 }
 
 /** One name's failure does not keep the others from their turn; the first is told in the end. */
@@ -99,7 +102,7 @@ export async function collect(
   parent: Directory,
   mayRemove: MayRemove,
 ): Promise<readonly Removed[]> {
-  const names = onDisk(`cannot list ${parent.path}`, () => parent.list()).filter(isName);
+  const names = entriesOf(parent).filter(isName);
   return eachOf(names, async (name) => {
     if (!isUnclaimed(parent, name, mayRemove)) return [];
     const run = await tryLock(parent, name);

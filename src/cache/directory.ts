@@ -1,10 +1,10 @@
 import { constants, promises } from "node:fs";
 import * as fs from "node:fs";
 
-import { hasCode } from "./disk-error.ts";
+import { hasCode } from "../errors.ts";
 
 /** Linux's O_PATH, which Node does not name: a handle that needs no permission to read. */
-const pathOnly = 0o10000000;
+export const pathOnly = 0o10000000;
 
 const asDirectory = constants.O_DIRECTORY | constants.O_NOFOLLOW;
 

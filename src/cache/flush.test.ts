@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import { tempDirectory } from "../../test/cache/fixture.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { Directory } from "./directory.ts";
 import { flushFiles } from "./flush.ts";
 

@@ -1,7 +1,7 @@
 import { LarderError } from "../errors.ts";
+import { kindOf } from "../image/file-kind.ts";
 import type { Directory } from "./directory.ts";
 import { sentinelName } from "./sentinel.ts";
-import { kindOf } from "./kind.ts";
 
 /**
  * What stands under a name and is not Larder's, as in `a directory without a sentinel`; undefined

@@ -4,7 +4,9 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { entriesOf, tempDirectory, until } from "../../test/cache/fixture.ts";
+import { entriesOf } from "../../test/cache/fixture.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
+import { until } from "../../testbed/until.ts";
 import { LarderError } from "../errors.ts";
 import { Directory } from "./directory.ts";
 import { lock, tryLock } from "./lock.ts";

@@ -1,8 +1,9 @@
 import * as fs from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 
+import { hasCode, isSystemError } from "../errors.ts";
 import { ownerFor, type Directory } from "./directory.ts";
-import { diskError, hasCode } from "./disk-error.ts";
+import { diskError } from "./disk-error.ts";
 import { parseHidden, type Hidden } from "./leftover.ts";
 import { lockName, probe, type LiveRun } from "./probe.ts";
 import { removeEntry } from "./remove.ts";
@@ -151,6 +152,8 @@ export class Place {
 /** Whether a place could not be taken because its directory went away, and not its parent. */
 function isSwept(parent: Directory, entry: string, wasMade: boolean, error: unknown): boolean {
   if (parent.stat().nlink === 0) return false;
+  // Some file systems (/proc) say this where nothing can be made, and would say so for ever.
+  if (isSystemError(error) && error.syscall === "mkdir") return false;
   if (hasCode(error, "ENOENT")) return true;
   // libuv says this for a socket whose directory is missing.
   return wasMade && hasCode(error, "EACCES") && parent.lookUp(entry) === undefined;

@@ -3,7 +3,9 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { entriesOf, fill, filesImage, tempDirectory } from "../../test/cache/fixture.ts";
+import { entriesOf, fill, filesImage } from "../../test/cache/fixture.ts";
+import { refusal } from "../../testbed/refusal.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { LarderError } from "../errors.ts";
 import { prepare } from "./prepare.ts";
 
@@ -70,4 +72,19 @@ test("a cache path that is missing fails before anything is given away", async (
   );
   assert.equal(ownerOf(path), "0:0");
   assert.ok(!fs.existsSync(missing));
+});
+
+test("prepare without root's rights says to run it as root, and not to run prepare", async (t) => {
+  mustBeRoot();
+  const path = await tempDirectory(t);
+  fs.chmodSync(path, 0o755);
+  process.seteuid?.(agent.uid);
+  try {
+    await assert.rejects(
+      prepare([path], agent),
+      refusal("disk", /not permitted .*: run this as root/),
+    );
+  } finally {
+    process.seteuid?.(0);
+  }
 });

@@ -1,12 +1,19 @@
 import * as fs from "node:fs";
 
-import { interrupted } from "../errors.ts";
+import { hasCode, interrupted } from "../errors.ts";
+import { systemFailure } from "../image/disk-error.ts";
 import { openCachePath } from "./cache-path.ts";
 import type { Directory, Owner } from "./directory.ts";
 import { diskError } from "./disk-error.ts";
 import { parseHidden } from "./leftover.ts";
 import { sentinelName } from "./sentinel.ts";
 import { Slices } from "./slices.ts";
+
+/** The usual remedy is to run `larder prepare`, which is what has just failed. */
+const asRoot = {
+  EACCES: "run this as root",
+  EPERM: "run this as root, with the capability CHOWN where root has not all of them",
+};
 
 export interface PrepareOptions extends Owner {
   readonly signal?: AbortSignal;
@@ -28,6 +35,7 @@ export async function prepare(paths: readonly string[], options: PrepareOptions)
       await handOver(parent, options);
     } catch (error) {
       if (options.signal?.aborted === true) throw interrupted(what, error);
+      if (hasCode(error, "EACCES", "EPERM")) throw systemFailure(what, error, asRoot);
       throw diskError(what, error);
     }
   }

@@ -1,8 +1,9 @@
 import { rmdirSync } from "node:fs";
 import { connect } from "node:net";
 
+import { hasCode } from "../errors.ts";
 import type { Directory } from "./directory.ts";
-import { diskError, hasCode } from "./disk-error.ts";
+import { diskError } from "./disk-error.ts";
 
 /** The socket in a hidden directory on which a live run listens. */
 export const lockName = "lock";
@@ -111,6 +112,7 @@ function mute(entry: string): LiveRun {
         };
         const timer = setTimeout(done, pollMs);
         signal.addEventListener("abort", done);
+        if (signal.aborted) done();
       }),
   };
 }

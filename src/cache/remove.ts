@@ -1,12 +1,21 @@
+import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 
-import type { Directory } from "./directory.ts";
-import { hasCode } from "./disk-error.ts";
+import { hasCode } from "../errors.ts";
+import { pathOnly, type Directory } from "./directory.ts";
 import { Slices } from "./slices.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
-/** Linux's O_PATH, which Node does not name: opens what may not be read. */
-const O_PATH = 0o10000000;
+
+/** What lies deeper is moved up before it is emptied: each level takes a descriptor and stack. */
+const deepest = 64;
+
+/** The directory that a removal began with, open. */
+interface Top {
+  readonly self: string;
+  /** How many directories from further down are in it now. */
+  lifted: number;
+}
 
 /**
  * Removes an entry of a directory and all that is in it; none there is fine. Follows no link, makes
@@ -18,22 +27,44 @@ export async function removeEntry(parent: Directory, name: string): Promise<void
 }
 
 // Names are bytes here: whatever somebody put into a leftover must go, UTF-8 or not.
-async function removeAt(parent: string, name: Buffer, slices: Slices): Promise<void> {
+async function removeAt(
+  parent: string,
+  name: Buffer,
+  slices: Slices,
+  depth = 0,
+  above?: Top,
+): Promise<void> {
   const path = Buffer.concat([Buffer.from(`${parent}/`), name]);
   if (unlinked(path)) return;
+  if (above !== undefined && depth > deepest) return lift(path, above);
   // Somebody else may be making an entry in it; whoever that is learns of the removal soon.
-  for (let tries = 1; !removedEmpty(path, tries < 100); tries += 1) {
+  for (let tries = 1; !removedEmpty(path, tries < 100);) {
     const fd = openToEmpty(path);
     if (fd === undefined) return;
     try {
       const self = `/proc/self/fd/${fd}`;
+      const top = above ?? { self, lifted: 0 };
       for (const entry of fs.readdirSync(self, { encoding: "buffer" })) {
-        await removeAt(self, entry, slices);
+        await removeAt(self, entry, slices, depth + 1, top);
         await slices.pause();
       }
+      if (above !== undefined || top.lifted === 0) tries += 1;
     } finally {
       fs.closeSync(fd);
     }
+  }
+}
+
+/** Moves a directory up to where the removal began, which empties it in its next round. */
+function lift(path: Buffer, top: Top): void {
+  const fd = openToEmpty(path);
+  if (fd === undefined) return;
+  fs.closeSync(fd);
+  try {
+    fs.renameSync(path, `${top.self}/lifted-${randomBytes(8).toString("hex")}`);
+    top.lifted += 1;
+  } catch (error) {
+    if (!hasCode(error, "ENOENT")) throw error;
   }
 }
 
@@ -64,7 +95,7 @@ function removedEmpty(path: Buffer, mayFail: boolean): boolean {
 /** Undefined when it is gone. */
 function openToEmpty(path: Buffer): number | undefined {
   try {
-    const handle = fs.openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    const handle = fs.openSync(path, pathOnly | O_DIRECTORY | O_NOFOLLOW);
     try {
       const self = `/proc/self/fd/${handle}`;
       makeWritable(self, fs.fstatSync(handle));

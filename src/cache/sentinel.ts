@@ -1,7 +1,8 @@
+import { sentinelName } from "../image/survivors.ts";
 import { isDigest, type Digest } from "../registry/digest.ts";
 import { asObject, member, type JsonObject } from "../registry/json.ts";
 
-export const sentinelName = ".image-cache-agent.json";
+export { sentinelName };
 
 /**
  * 1,000,000 files with 64 MiB of names are what an image may have. Each name stands in `files`,

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import { tempDirectory } from "../../test/cache/fixture.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { digestOf } from "../registry/digest.ts";
 import { Directory } from "./directory.ts";
 import { sentinelName } from "./sentinel.ts";
@@ -139,6 +139,13 @@ test("another source than the one asked for makes it stale", async (t) => {
   const found = await state({ source: "r.example.com/a:2" });
   assert.ok(found.kind === "stale");
   assert.match(found.why, /r\.example\.com\/a:1/);
+});
+
+test("a sentinel without a source is never stale, whatever reference is asked for", async (t) => {
+  const { state, sentinel } = await place(t);
+  sentinel({ digest, files: ["a.tar"] });
+  assert.equal((await state({ source: "r.example.com/a:1" })).kind, "complete");
+  assert.equal((await state({ source: "busybox" })).kind, "complete");
 });
 
 test("two spellings of one source are not stale", async (t) => {

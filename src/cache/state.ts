@@ -1,10 +1,11 @@
 import * as fs from "node:fs";
 
+import { hasCode } from "../errors.ts";
 import type { Digest } from "../registry/digest.ts";
 import { normalise } from "../registry/reference.ts";
+import { kindOf } from "../image/file-kind.ts";
 import { Directory } from "./directory.ts";
-import { hasCode, onDisk } from "./disk-error.ts";
-import { kindOf } from "./kind.ts";
+import { onDisk } from "./disk-error.ts";
 import { maxSentinelBytes, parseSentinel, sentinelName, type Sentinel } from "./sentinel.ts";
 import type { Parsed } from "./sentinel.ts";
 import { Slices } from "./slices.ts";

@@ -1,4 +1,4 @@
-import { interrupted } from "../errors.ts";
+import { interrupted, LarderError } from "../errors.ts";
 import type { Image } from "../registry/image.ts";
 import { adopt, isAdoptable } from "./adopt.ts";
 import { checkWritable, openCachePath } from "./cache-path.ts";
@@ -83,7 +83,9 @@ export class Store {
       if (done !== undefined) return done;
       checkWritable(parent);
       const run = await lock(parent, name, options);
-      return await held(run, () => fillHeld(parent, run, name, want, openImage, options));
+      const filled = await held(run, () => fillHeld(parent, run, name, want, openImage, options));
+      this.#refuseMoved(parent, what);
+      return filled;
     } catch (error) {
       const failure = diskError(what, error);
       // A disk error is told even then: it may be why something was left behind.
@@ -129,6 +131,19 @@ export class Store {
   /** Not kept open: what is mounted there may change, and must be free to be unmounted. */
   #open(): Directory {
     return openCachePath(this.path);
+  }
+
+  /** A disk that was mounted over the cache path meanwhile hides what was written below it. */
+  #refuseMoved(parent: Directory, what: string): void {
+    using now = this.#open();
+    const [here, there] = [parent.stat(), now.stat()];
+    if (here.ino === there.ino && here.dev === there.dev) return;
+    throw new LarderError("cache-path", {
+      what,
+      why: "another directory took the place of the cache path meanwhile, and the files are in the former one",
+      todo: "run this again once everything is mounted",
+      retryable: true,
+    });
   }
 
   /** What can be said without writing: undefined when a run is needed. */

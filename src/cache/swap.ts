@@ -1,7 +1,8 @@
 import * as fs from "node:fs";
 
+import { hasCode } from "../errors.ts";
 import type { Directory } from "./directory.ts";
-import { diskError, hasCode } from "./disk-error.ts";
+import { diskError } from "./disk-error.ts";
 import { findForeign, foreignError } from "./foreign.ts";
 import { syncDescriptor } from "./file.ts";
 import { makeAccessible, removeEntry } from "./remove.ts";

@@ -3,7 +3,8 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { entriesOf, fill, filesImage, tempDirectory } from "../../test/cache/fixture.ts";
+import { entriesOf, fill, filesImage } from "../../test/cache/fixture.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { LarderError } from "../errors.ts";
 import { sentinelName } from "./sentinel.ts";
 import { verifyCache, type VerifyOptions } from "./verify.ts";
@@ -150,4 +151,11 @@ test("verifying stops when told to", async (t) => {
     stopped,
     (error) => error instanceof LarderError && error.code === "interrupted",
   );
+});
+
+test("what no resource can be called, such as a disk's lost+found, is not looked at", async (t) => {
+  const path = await tempDirectory(t);
+  fs.mkdirSync(join(path, "lost+found"), { mode: 0o700 });
+  fs.mkdirSync(join(path, "Upper"));
+  assert.deepEqual(await verify(path), []);
 });

@@ -3,13 +3,14 @@ import { interrupted } from "../errors.ts";
 import { openCachePath } from "./cache-path.ts";
 import type { Directory } from "./directory.ts";
 import { diskError, onDisk } from "./disk-error.ts";
+import { isName } from "./names.ts";
 import type { Sentinel } from "./sentinel.ts";
 import { openStill, readSentinel, readState, type State } from "./state.ts";
 import { sumLike } from "./sum.ts";
-import { findDamage, type Damage } from "./whole.ts";
+import { findDamage, type Damage } from "./damage.ts";
 
 export interface VerifyOptions {
-  /** The one resource to look at. Default: every directory that is not hidden. */
+  /** The one resource to look at. Default: every directory whose name a resource can have. */
   readonly name?: string;
   /** Read every file and compare it with its checksum. */
   readonly deep: boolean;
@@ -62,11 +63,12 @@ export async function verifyCache(
   }
 }
 
+/** A `lost+found`, which root alone may look into, is none of them. */
 function directoriesOf(parent: Directory, what: string): readonly string[] {
   return onDisk(what, () =>
     parent
       .list()
-      .filter((entry) => !entry.startsWith(".") && parent.lookUp(entry)?.isDirectory() === true)
+      .filter((entry) => isName(entry) && parent.lookUp(entry)?.isDirectory() === true)
       .sort(),
   );
 }

@@ -3,7 +3,8 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import { entriesOf, tempDirectory } from "../../test/cache/fixture.ts";
+import { entriesOf } from "../../test/cache/fixture.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { InsufficientDiskError, LarderError } from "../errors.ts";
 import { Directory } from "./directory.ts";
 import { Writer, type WriterOptions } from "./writer.ts";

@@ -30,6 +30,10 @@ export function completionVerb(verbs: () => readonly Verb[]): Verb {
         about: "fish, every session",
         line: "larder completion fish > /etc/fish/completions/larder.fish",
       },
+      {
+        about: "fish, for imagecachectl as well",
+        line: "ln -s larder.fish /etc/fish/completions/imagecachectl.fish",
+      },
     ],
     run: async (_given, operands, shell) => {
       const [{ bashCompletion }, { zshCompletion }, { fishCompletion }] = await Promise.all([

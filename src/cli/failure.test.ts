@@ -33,6 +33,11 @@ test("what breaks after a signal was interrupted", () => {
   assert.equal(failureOf(new Error("aborted"), stopped).code, "interrupted");
 });
 
+test("a disk that fails after a signal is told, since something may be left behind", () => {
+  const error = new LarderError("disk", { what: "a", why: "b", todo: "c" });
+  assert.equal(failureOf(error, stopped), error);
+});
+
 test("LARDER_DEBUG=1 adds the stack, and that of every cause", () => {
   const cause = new Error("the root of it");
   const text = linesOf(failureOf(new Error("broken", { cause }), going), { LARDER_DEBUG: "1" });

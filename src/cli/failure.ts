@@ -2,7 +2,9 @@ import { interrupted, LarderError, printable } from "../errors.ts";
 
 /** Any error as one that Larder knows: what nobody expected is `internal`. */
 export function failureOf(error: unknown, signal: AbortSignal): LarderError {
-  if (error instanceof LarderError && error.code === "interrupted") return error;
+  // A disk that could not be cleared up is told even then: "nothing was left behind" would be a lie.
+  const stays = error instanceof LarderError && ["interrupted", "disk"].includes(error.code);
+  if (stays) return error;
   // Whatever else breaks once everything has been told to stop, broke because of that.
   if (signal.aborted) return interrupted("not finished", error);
   if (error instanceof LarderError) return error;

@@ -1,4 +1,5 @@
 import type { Given, OptionSpec } from "./option.ts";
+import { outputOption } from "./output-option.ts";
 import { registryOptions } from "./registry-options.ts";
 
 /** The options of `larder import`. */
@@ -46,14 +47,7 @@ export const importOptions = [
     flag: "quiet",
     about: "Say nothing but warnings and errors",
   },
-  {
-    kind: "value",
-    flag: "output",
-    placeholder: "form",
-    completion: ["text", "json"],
-    default: "text",
-    about: "Form of the result on standard output",
-  },
+  outputOption,
 ] as const satisfies readonly OptionSpec[];
 
 export type ImportGiven = Given<typeof importOptions>;

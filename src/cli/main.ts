@@ -4,6 +4,9 @@ import { run } from "./run.ts";
 import { StandardStream } from "./standard-stream.ts";
 import { verbs } from "./verbs.ts";
 
+/** How long what is still open may hold up the end. */
+const endsByItselfMs = 500;
+
 const { env: environment } = process;
 const out = new StandardStream(process.stdout, environment["TERM"]);
 const err = new StandardStream(process.stderr, environment["TERM"]);
@@ -29,7 +32,16 @@ const exitCode = await run(process.argv.slice(2), verbs, {
   },
 });
 
-process.exit(await finish(exitCode));
+end(await finish(exitCode));
+
+/**
+ * Lets the process end by itself. `process.exit` waits for V8's compiler threads without ending what
+ * they may wait for, a garbage collection of the main thread's: seen once, that process never ended.
+ */
+function end(code: number): void {
+  process.exitCode = code;
+  setTimeout(() => process.exit(code), endsByItselfMs).unref();
+}
 
 /** An exit code of success survives a signal: all that was asked for was done before it came. */
 async function finish(exitCode: number): Promise<number> {

@@ -1,6 +1,6 @@
 import type { WriteStream } from "node:tty";
 
-import { isSystemError, LarderError } from "../errors.ts";
+import { hasCode, LarderError } from "../errors.ts";
 import type { Screen } from "./shell.ts";
 
 /** Standard output or standard error as a Screen whose reader may go away. */
@@ -51,7 +51,7 @@ export class StandardStream implements Screen {
     });
     const failure = this.#failure;
     if (failure === undefined) return;
-    if (isSystemError(failure) && (failure.code === "EPIPE" || failure.code === "EIO")) return;
+    if (hasCode(failure, "EPIPE", "EIO")) return;
     throw new LarderError("disk", {
       what: "cannot write the result to standard output",
       why: failure.message,

@@ -17,8 +17,5 @@ const explained: readonly Verb[] = [
 /** Every command of `larder`, in the order of the help: the one definition of the command line. */
 export const verbs: readonly Verb[] = [
   ...explained,
-  helpVerb(
-    explained.map((verb) => verb.name),
-    () => verbs,
-  ),
+  helpVerb([...explained.map((verb) => verb.name), "help"], () => verbs),
 ];

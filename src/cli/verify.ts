@@ -1,3 +1,4 @@
+import { outputOption } from "./output-option.ts";
 import { refusalOf } from "./verify-result.ts";
 import { verb } from "./verb.ts";
 
@@ -31,14 +32,7 @@ asks for it.`,
       flag: "deep",
       about: "Read every file and compare its checksum",
     },
-    {
-      kind: "value",
-      flag: "output",
-      placeholder: "form",
-      completion: ["text", "json"],
-      default: "text",
-      about: "Form of the result on standard output",
-    },
+    outputOption,
   ],
   examples: [
     { about: "Everything, quickly", line: "larder verify" },

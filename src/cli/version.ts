@@ -1,5 +1,6 @@
 import manifest from "../../package.json" with { type: "json" };
 
+import { outputOption } from "./output-option.ts";
 import { verb } from "./verb.ts";
 
 /** Larder's version. */
@@ -16,16 +17,7 @@ export const versionVerb = verb({
   name: "version",
   summary: "print the version of Larder and of what it is made of",
   details: `Prints Larder's version, that of the Node it runs on and of the libraries inside, and the machine.`,
-  options: [
-    {
-      kind: "value",
-      flag: "output",
-      placeholder: "form",
-      completion: ["text", "json"],
-      default: "text",
-      about: "Form of the result on standard output",
-    },
-  ],
+  options: [outputOption],
   examples: [],
   run: async (given, _operands, shell) => {
     const machine = `${process.platform}/${process.arch}`;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 
+import { refusal } from "../../testbed/refusal.ts";
 import { tarOf, type TarSpec } from "../../testbed/tar-writer.ts";
-import { LarderError, type ErrorCode } from "../errors.ts";
 import { ArchiveFile } from "./archive-file.ts";
 import { DiskFile } from "./disk-file.ts";
 
@@ -37,13 +37,6 @@ before(async () => {
   dir = await mkdtemp(join(tmpdir(), "larder-archive-file-"));
 });
 after(() => rm(dir, { recursive: true }));
-
-const refusal = (code: ErrorCode, pattern: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof LarderError, String(error));
-  assert.equal(error.code, code);
-  assert.match(error.message, pattern);
-  return true;
-};
 
 async function open(bytes: Buffer, signal = never): Promise<ArchiveFile> {
   const path = join(dir, `${randomBytes(6).toString("hex")}.tar`);

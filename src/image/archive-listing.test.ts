@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { LarderError } from "../errors.ts";
+import { refusal } from "../../testbed/refusal.ts";
 import { ArchiveListing } from "./archive-listing.ts";
 import type { EntryKind, TarEntry } from "./tar-entry.ts";
 
@@ -25,13 +25,6 @@ function listing(...specs: Spec[]): ArchiveListing {
   for (const spec of specs) list.add(entry(spec));
   return list;
 }
-
-const refusal = (pattern: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof LarderError, String(error));
-  assert.equal(error.code, "image");
-  assert.match(error.message, pattern);
-  return true;
-};
 
 test("in an archive ./x and x are one name", () => {
   const list = listing({ path: "./blobs//sha256/./aa", offset: 1024 });
@@ -79,14 +72,14 @@ test("links that follow each other are followed to the file", () => {
 for (const link of ["/etc/shadow", "../../etc/shadow", "../..", "../a/../../x"]) {
   test(`a symbolic link that leaves the archive is refused: ${link}`, () => {
     const list = listing({ path: "a/layer.tar", kind: "symbolic link", link });
-    assert.throws(() => list.find("a/layer.tar"), refusal(/outside the archive/));
+    assert.throws(() => list.find("a/layer.tar"), refusal("image", /outside the archive/));
   });
 }
 
 test("a hard link that leaves the archive is refused", () => {
   for (const link of ["/etc/shadow", "../etc/shadow"]) {
     const list = listing({ path: "a/layer.tar", kind: "hard link", link });
-    assert.throws(() => list.find("a/layer.tar"), refusal(/outside the archive/));
+    assert.throws(() => list.find("a/layer.tar"), refusal("image", /outside the archive/));
   }
 });
 
@@ -103,27 +96,30 @@ test("links that lead in a circle are refused", () => {
     { path: "a", kind: "symbolic link", link: "b" },
     { path: "b", kind: "symbolic link", link: "a" },
   );
-  assert.throws(() => list.find("a"), refusal(/leads in a circle/));
+  assert.throws(() => list.find("a"), refusal("image", /leads in a circle/));
 });
 
 test("a link to what the archive does not hold is refused with the name of that", () => {
   const list = listing({ path: "a/layer.tar", kind: "symbolic link", link: "../b/layer.tar" });
   assert.throws(
     () => list.find("a/layer.tar"),
-    refusal(/b\/layer\.tar, which the archive does not/),
+    refusal("image", /b\/layer\.tar, which the archive does not/),
   );
 });
 
 test("an archive of more files than an image can have is refused", () => {
   const list = new ArchiveListing("root.tar", { entries: 3, nameBytes: 1000 });
   for (const path of ["a", "b", "c"]) list.add(entry({ path }));
-  assert.throws(() => list.add(entry({ path: "d" })), refusal(/more than 3 files/));
+  assert.throws(() => list.add(entry({ path: "d" })), refusal("image", /more than 3 files/));
 });
 
 test("an archive of more bytes of names than an image can have is refused", () => {
   const list = new ArchiveListing("root.tar", { entries: 100, nameBytes: 50 });
   list.add(entry({ path: "a".repeat(30) }));
-  assert.throws(() => list.add(entry({ path: "b".repeat(30) })), refusal(/50 bytes of names/));
+  assert.throws(
+    () => list.add(entry({ path: "b".repeat(30) })),
+    refusal("image", /50 bytes of names/),
+  );
 });
 
 test("names that are not UTF-8 stay apart", () => {
@@ -145,7 +141,7 @@ test("whatever links an archive holds, looking a name up ends, in a file of the 
         const found = list.find(name);
         if (found !== undefined) assert.equal(entries[found.offset]?.kind, "file");
       } catch (error) {
-        refusal(/archive|circle/)(error);
+        refusal("image", /archive|circle/)(error);
       }
     }),
   );

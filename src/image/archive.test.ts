@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 
+import { refusal } from "../../testbed/refusal.ts";
 import {
   amd64,
   arm64,
@@ -14,7 +15,6 @@ import {
   layerBytes,
   never,
   opened,
-  refusal,
   refused,
   inDirectory,
 } from "../../testbed/archive-case.ts";
@@ -149,7 +149,7 @@ test("an archive that is not there is an error of the disk that names its path",
     const path = join(dir, "none.tar");
     await assert.rejects(
       openArchive(path, amd64, never),
-      refusal("disk", new RegExp(`cannot read ${path}: there is no such file`)),
+      refusal("disk", new RegExp(`cannot read ${path}: no such file or directory`)),
     );
   }));
 

@@ -5,6 +5,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 
 import fc from "fast-check";
 
+import { refusal } from "../../testbed/refusal.ts";
 import { LarderError } from "../errors.ts";
 import { compressionOf, decompress } from "./decompress.ts";
 
@@ -24,13 +25,6 @@ async function inflate(bytes: Buffer, pieceSize = 65_536): Promise<Buffer> {
   for await (const block of decompress(pieces(bytes, pieceSize), "layer")) blocks.push(block);
   return Buffer.concat(blocks);
 }
-
-const refusal = (pattern: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof LarderError, String(error));
-  assert.equal(error.code, "image");
-  assert.match(error.message, pattern);
-  return true;
-};
 
 test("compression is told by content: gzip, zstd, a skippable zstd frame first, or none", () => {
   assert.equal(compressionOf(gzipSync(text)), "gzip");
@@ -86,7 +80,7 @@ test("bytes after a gzip or zstd stream that are no further member are an error"
     for (const tail of ["j", "junk", "junk and more of it than a header has", "\0\0\0\0junk"]) {
       const bytes = Buffer.concat([stream, Buffer.from(tail)]);
       for (const size of [stream.length, 65_536, 7]) {
-        await assert.rejects(inflate(bytes, size), refusal(/follow its|not valid/));
+        await assert.rejects(inflate(bytes, size), refusal("image", /follow its|not valid/));
       }
     }
   }
@@ -94,14 +88,18 @@ test("bytes after a gzip or zstd stream that are no further member are an error"
 
 test("a further member after zero padding is an error, since readers disagree about it", async () => {
   const bytes = Buffer.concat([gzipSync(text), Buffer.alloc(512), gzipSync(text)]);
-  await assert.rejects(inflate(bytes), refusal(/follow its gzip stream/));
+  await assert.rejects(inflate(bytes), refusal("image", /follow its gzip stream/));
 });
 
 test("a stream that ends anywhere before its end is an error", async () => {
   const small = Buffer.from("short text, short stream");
   for (const stream of [gzipSync(small), zstdCompressSync(small)]) {
     for (let length = 4; length < stream.length; length++) {
-      await assert.rejects(inflate(stream.subarray(0, length)), refusal(/not valid/), `${length}`);
+      await assert.rejects(
+        inflate(stream.subarray(0, length)),
+        refusal("image", /not valid/),
+        `${length}`,
+      );
     }
   }
 });
@@ -113,7 +111,11 @@ test("a second member or frame that is cut anywhere is an error", async () => {
     for (let length = 1; length < stream.length; length++) {
       const bytes = Buffer.concat([first, stream.subarray(0, length)]);
       for (const size of [first.length, 65_536]) {
-        await assert.rejects(inflate(bytes, size), refusal(/not valid|follow its/), `${length}`);
+        await assert.rejects(
+          inflate(bytes, size),
+          refusal("image", /not valid|follow its/),
+          `${length}`,
+        );
       }
     }
   }
@@ -133,7 +135,7 @@ test("a zstd frame whose own last bytes look like the start of another is whole"
 test("a zstd window over 128 MiB is refused with what to do about it", async () => {
   // A frame header that declares a window of 2^31 bytes (RFC 8878, 3.1.1.1.2), then an empty block.
   const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x01, 0x00, 0x00]);
-  await assert.rejects(inflate(frame), refusal(/without --long/));
+  await assert.rejects(inflate(frame), refusal("image", /without --long/));
 });
 
 test("any changed byte gives the right content or an error, never other content without an error", async () => {

@@ -1,45 +1,61 @@
-import { isSystemError, LarderError } from "../errors.ts";
+import { getSystemErrorMessage } from "node:util";
 
-/** What a file system says, in words, and what helps. */
-const reasons: Readonly<Record<string, { why: string; todo: string }>> = {
-  ENOENT: {
-    why: "there is no such file or directory",
-    todo: "check the path, and that the disk it is on is mounted",
-  },
-  ENOTDIR: { why: "a part of its path is not a directory", todo: "check the path" },
-  EACCES: { why: "permission denied", todo: "run this as a user who may read it, such as root" },
-  EPERM: { why: "permission denied", todo: "run this as a user who may read it, such as root" },
-  ELOOP: {
-    why: "it is a symbolic link where a file must be, or its path has too many of them",
-    todo: "copy it with its links followed (cp -rL) and use the copy",
-  },
-  EIO: {
-    why: "the disk reports an input/output error",
-    todo: "the medium is failing: use another copy on another disk",
-  },
-  ENXIO: { why: "it is a socket or a device, not an archive", todo: "give the path of a file" },
-  EMFILE: { why: "too many files are open", todo: "raise the limit of open files (ulimit -n)" },
-  ENAMETOOLONG: { why: "its name is too long", todo: "check the path" },
+import { isSystemError, LarderError } from "../errors.ts";
+import { kindOf, type FileKind } from "./file-kind.ts";
+
+/** What helps against an error of the file system, by its code. */
+export type Remedies = Readonly<Record<string, string>>;
+
+const reading: Remedies = {
+  ENOENT: "check the path, and that the disk it is on is mounted",
+  ENOTDIR: "check the path",
+  EACCES: "run this as a user who may read it, such as root",
+  EPERM: "run this as a user who may read it, such as root",
+  ELOOP: "copy it with its links followed (cp -rL) and use the copy",
+  EIO: "the medium is failing: use another copy on another disk",
+  ENXIO: "it is a socket or a device: give the path of a file",
+  ENAMETOOLONG: "check the path",
 };
 
-/** The error for a file system call that failed; a LarderError passes as it is. */
-export function cannotRead(path: string, error: unknown): LarderError {
+const anywhere: Remedies = {
+  EMFILE: "raise the limit of open files (ulimit -n)",
+  ENFILE: "raise the machine's limit of open files (sysctl fs.file-max)",
+};
+
+/**
+ * The error for a file system call that failed; what is a LarderError already passes unchanged.
+ *
+ * @param what names the work and the thing, as in `cannot write kube.tar`
+ */
+export function systemFailure(
+  what: string,
+  error: unknown,
+  remedies: Remedies,
+  retryable = false,
+): LarderError {
   if (error instanceof LarderError) return error;
-  const known = isSystemError(error) ? reasons[error.code] : undefined;
+  if (!isSystemError(error)) {
+    return new LarderError("internal", {
+      what,
+      why: error instanceof Error ? error.message : String(error),
+      todo: "this is a fault of Larder: report it with this line",
+      cause: error,
+    });
+  }
+  const { code } = error;
   return new LarderError("disk", {
-    what: `cannot read ${path}`,
-    why: known?.why ?? (error instanceof Error ? error.message : String(error)),
-    todo: known?.todo ?? "check the path and the disk it is on, then run this again",
+    what,
+    why: `${wordsOf(error)} (${code})`,
+    todo:
+      remedies[code] ?? anywhere[code] ?? "check the disk and its file system, then run this again",
     cause: error,
+    retryable,
   });
 }
 
-interface FileKind {
-  isDirectory(): boolean;
-  isFIFO(): boolean;
-  isSocket(): boolean;
-  isBlockDevice(): boolean;
-  isCharacterDevice(): boolean;
+/** The error for an archive, or a file of one, that cannot be read. */
+export function cannotRead(path: string, error: unknown): LarderError {
+  return systemFailure(`cannot read ${path}`, error, reading);
 }
 
 /** The error for something that is neither a file nor, where one may be given, a directory. */
@@ -51,10 +67,8 @@ export function refuseKind(path: string, kind: FileKind): LarderError {
   });
 }
 
-function kindOf(kind: FileKind): string {
-  if (kind.isDirectory()) return "a directory";
-  if (kind.isFIFO()) return "a pipe";
-  if (kind.isSocket()) return "a socket";
-  if (kind.isBlockDevice()) return "a block device";
-  return kind.isCharacterDevice() ? "a character device" : "no file";
+/** The system's words without Node's, which name paths below /proc that mean nothing to a reader. */
+function wordsOf(error: NodeJS.ErrnoException): string {
+  if (error.errno === undefined) return error.message;
+  return getSystemErrorMessage(error.errno) ?? error.message;
 }

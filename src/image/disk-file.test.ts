@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { appendFile, mkdtemp, rm, symlink, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { LarderError, type ErrorCode } from "../errors.ts";
+import { refusal } from "../../testbed/refusal.ts";
 import { cannotRead } from "./disk-error.ts";
 import { DiskFile } from "./disk-file.ts";
 
@@ -20,13 +20,6 @@ before(async () => {
   await writeFile(path, content);
 });
 after(() => rm(dir, { recursive: true }));
-
-const refusal = (code: ErrorCode, pattern: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof LarderError, String(error));
-  assert.equal(error.code, code);
-  assert.match(error.message, pattern);
-  return true;
-};
 
 async function readAll(file: DiskFile, start: number, end: number): Promise<Buffer> {
   const blocks: Buffer[] = [];
@@ -93,24 +86,25 @@ test("opening something that is not a regular file is refused and leaves nothing
 });
 
 const systemErrors: [string, RegExp][] = [
-  ["ENOENT", /no such file or directory: check the path/],
+  ["ENOENT", /no such file or directory \(ENOENT\): check the path/],
   ["ENOTDIR", /not a directory/],
-  ["EACCES", /permission denied: run this as a user who may read it/],
-  ["EPERM", /permission denied/],
-  ["EIO", /input\/output error: the medium is failing/],
-  ["EMFILE", /too many files are open: raise the limit/],
-  ["ENAMETOOLONG", /name is too long/],
+  ["EACCES", /permission denied \(EACCES\): run this as a user who may read it/],
+  ["EPERM", /operation not permitted \(EPERM\): run this as/],
+  ["EIO", /i\/o error \(EIO\): the medium is failing/],
+  ["EMFILE", /too many open files \(EMFILE\): raise the limit/],
+  ["ENAMETOOLONG", /name too long/],
 ];
 
 for (const [code, pattern] of systemErrors) {
+  const errno = -(new Map(Object.entries(constants.errno)).get(code) ?? 0);
   test(`a failure to read is an error of the disk with a remedy: ${code}`, () => {
-    const error = cannotRead("/mnt/app.tar", Object.assign(new Error("x"), { code }));
+    const error = cannotRead("/mnt/app.tar", Object.assign(new Error("x"), { code, errno }));
     assert.ok(error.cause instanceof Error);
     refusal("disk", pattern)(error);
   });
 }
 
-test("a failure to read of an unknown kind keeps the system's own words", () => {
+test("a failure to read that is not the system's is a fault of Larder, in its own words", () => {
   const error = cannotRead("/mnt/app.tar", new Error("the moon is full"));
-  refusal("disk", /\/mnt\/app\.tar: the moon is full: /)(error);
+  refusal("internal", /\/mnt\/app\.tar: the moon is full: .*report it/)(error);
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import * as fc from "fast-check";
 
+import { refusal } from "../../testbed/refusal.ts";
 import { LarderError } from "../errors.ts";
 import { parseSavedImages } from "./docker-manifest.ts";
 
@@ -11,13 +12,6 @@ const good = { Config: "a.json", RepoTags: ["app:1"], Layers: ["a/layer.tar"] };
 function parse(value: unknown) {
   return parseSavedImages(Buffer.from(JSON.stringify(value)), "app.tar");
 }
-
-const refusal = (pattern: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof LarderError, String(error));
-  assert.equal(error.code, "image");
-  assert.match(error.message, pattern);
-  return true;
-};
 
 test("a docker archive's manifest.json names config, tags and layers of each image", () => {
   assert.deepEqual(parse([good]), [{ config: "a.json", tags: ["app:1"], layers: ["a/layer.tar"] }]);
@@ -46,7 +40,7 @@ const malformed: [string, unknown, RegExp][] = [
 
 for (const [name, value, pattern] of malformed) {
   test(`a docker archive's manifest.json that is malformed is refused: ${name}`, () => {
-    assert.throws(() => parse(value), refusal(pattern));
+    assert.throws(() => parse(value), refusal("image", pattern));
   });
 }
 
@@ -57,7 +51,7 @@ test("a docker archive's manifest.json that is not JSON is refused without quoti
     (error: unknown) => {
       assert.ok(error instanceof LarderError);
       assert.doesNotMatch(error.message, /secret/);
-      return refusal(/not a JSON list/)(error);
+      return refusal("image", /not a JSON list/)(error);
     },
   );
 });
@@ -71,7 +65,7 @@ test("whatever JSON a manifest.json holds, it parses into true types or is refus
           assert.ok([...image.tags, ...image.layers].every((each) => typeof each === "string"));
         }
       } catch (error) {
-        refusal(/manifest\.json/)(error);
+        refusal("image", /manifest\.json/)(error);
       }
     }),
   );

@@ -4,9 +4,10 @@ import { gzipSync } from "node:zlib";
 
 import fc from "fast-check";
 
+import { refusal } from "../../testbed/refusal.ts";
 import { buildImage, type LayerSpec } from "../../testbed/image-builder.ts";
 import { memoryImage, type MemoryImageOptions } from "../../testbed/memory-image.ts";
-import { type ErrorCode, LarderError } from "../errors.ts";
+import { LarderError } from "../errors.ts";
 import { digestOf } from "../registry/digest.ts";
 import type { Layer } from "../registry/image.ts";
 import { readLayer } from "./layer.ts";
@@ -35,13 +36,6 @@ async function filesOf(layer: Layer, signal = never): Promise<Record<string, str
 }
 
 const expected = Object.fromEntries(entries.map(({ path, content }) => [path, content]));
-
-const refusal = (code: ErrorCode, pattern: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof LarderError, String(error));
-  assert.equal(error.code, code, error.message);
-  assert.match(error.message, pattern);
-  return true;
-};
 
 test("a layer is read whatever its compression, and whatever its media type says", async () => {
   const mediaType = "application/vnd.oci.image.layer.v1.tar+gzip";

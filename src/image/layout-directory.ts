@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 
-import { isSystemError, LarderError } from "../errors.ts";
+import { hasCode, LarderError } from "../errors.ts";
 import { cannotRead, refuseKind } from "./disk-error.ts";
 import { DiskFile } from "./disk-file.ts";
 import { refuseLarge, refuseMissing, type NamedFiles } from "./named-files.ts";
@@ -27,9 +27,7 @@ export class LayoutDirectory implements NamedFiles {
       if (!stats.isFile()) throw refuseKind(path, stats);
       return stats.size;
     } catch (error) {
-      if (isSystemError(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
-        return undefined;
-      }
+      if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
       throw cannotRead(path, error);
     }
   }

@@ -4,13 +4,13 @@ import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 
+import { refusal } from "../../testbed/refusal.ts";
 import {
   amd64,
   arm64,
   changed,
   never,
   opened,
-  refusal,
   refused,
   inDirectory,
 } from "../../testbed/archive-case.ts";

@@ -33,7 +33,8 @@ export async function layoutImage(
       ? await resolveOne(content, choice.descriptor, want, signal)
       : await resolveAmong(content, bytes, want, signal);
   for (const layer of image.layers) {
-    if (layer.digest !== undefined) await content.check({ ...layer, digest: layer.digest }, signal);
+    const { digest, name } = layer;
+    if (digest !== undefined) await content.check({ ...layer, digest }, signal, name);
   }
   return image;
 }
@@ -81,19 +82,23 @@ class LayoutContent implements Content {
     return bytes;
   }
 
-  async *open(descriptor: Descriptor, signal: AbortSignal): AsyncGenerator<Buffer> {
+  async *open(descriptor: Descriptor, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
     // In a directory a blob can have been replaced since it was first looked at.
-    await this.check(descriptor, signal);
+    await this.check(descriptor, signal, name);
     yield* this.#files.open(blobPath(descriptor.digest), signal);
   }
 
   /** @throws LarderError where the blob is missing or has another size than declared */
-  async check(blob: Pick<Descriptor, "digest" | "mediaType" | "size">, signal: AbortSignal) {
+  async check(
+    blob: Pick<Descriptor, "digest" | "mediaType" | "size">,
+    signal: AbortSignal,
+    name = `${blob.digest} of ${this.where}`,
+  ): Promise<void> {
     const size = await this.#files.size(blobPath(blob.digest), signal);
     if (size === undefined) throw this.#missing(blob);
     if (size === blob.size) return;
     throw new LarderError("digest", {
-      what: `${blob.digest} of ${this.where} is not what it claims to be`,
+      what: `${name} is not what it claims to be`,
       why: `expected ${blob.size} bytes but it has ${size}`,
       todo: "it was damaged or cut short on its way: copy it again, or save the image again",
     });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { LarderError } from "../errors.ts";
+import { refusal } from "../../testbed/refusal.ts";
 import { digestOf } from "../registry/digest.ts";
 import type { Descriptor } from "../registry/image.ts";
 import { ociIndex, ociManifest } from "../registry/media-types.ts";
@@ -17,13 +17,6 @@ function root(name: string, extra: Partial<Descriptor> = {}): Descriptor {
 function tagged(tag: string): Pick<Descriptor, "annotations"> {
   return { annotations: { "org.opencontainers.image.ref.name": tag } };
 }
-
-const refusal = (pattern: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof LarderError, String(error));
-  assert.equal(error.code, "image");
-  assert.match(error.message, pattern);
-  return true;
-};
 
 test("a single descriptor in index.json is the image", () => {
   const one = root("a");
@@ -53,12 +46,12 @@ test("a multi-platform image of index.json may have several tags, all for each p
 
 test("two images in index.json are refused, naming their tags", () => {
   const two = [root("a", tagged("app:1")), root("b", tagged("other:2"))];
-  assert.throws(() => chooseRoot(two, "app.tar"), refusal(/2 images \(app:1, other:2\)/));
+  assert.throws(() => chooseRoot(two, "app.tar"), refusal("image", /2 images \(app:1, other:2\)/));
 });
 
 test("two images in index.json without tags are refused, naming their digests", () => {
   const two = [root("a"), root("b")];
-  assert.throws(() => chooseRoot(two, "app.tar"), refusal(new RegExp(root("b").digest)));
+  assert.throws(() => chooseRoot(two, "app.tar"), refusal("image", new RegExp(root("b").digest)));
 });
 
 test("two images in index.json with different tags are two, though for different platforms", () => {
@@ -68,29 +61,29 @@ test("two images in index.json with different tags are two, though for different
   ];
   assert.throws(
     () => chooseRoot(two, "app.tar"),
-    refusal(/1 for linux\/amd64, 2 for linux\/arm64/),
+    refusal("image", /1 for linux\/amd64, 2 for linux\/arm64/),
   );
 });
 
 test("two images in index.json for one platform are two", () => {
   const two = [root("a", { platform: amd64 }), root("b", { platform: amd64 })];
-  assert.throws(() => chooseRoot(two, "app.tar"), refusal(/2 images/));
+  assert.throws(() => chooseRoot(two, "app.tar"), refusal("image", /2 images/));
 });
 
 test("two images in index.json are two where only one says its platform", () => {
   const two = [root("a", { platform: amd64 }), root("b")];
-  assert.throws(() => chooseRoot(two, "app.tar"), refusal(/2 images/));
+  assert.throws(() => chooseRoot(two, "app.tar"), refusal("image", /2 images/));
 });
 
 test("an index beside a manifest in index.json is a second image", () => {
   const two = [root("a", { platform: amd64 }), root("b", { platform: arm64, mediaType: ociIndex })];
-  assert.throws(() => chooseRoot(two, "app.tar"), refusal(/2 images/));
+  assert.throws(() => chooseRoot(two, "app.tar"), refusal("image", /2 images/));
 });
 
 test("the full name that containerd and docker write is used to name an image", () => {
   const annotations = { "io.containerd.image.name": "docker.io/library/app:1" };
   const two = [root("a", { annotations }), root("b")];
-  assert.throws(() => chooseRoot(two, "app.tar"), refusal(/docker\.io\/library\/app:1/));
+  assert.throws(() => chooseRoot(two, "app.tar"), refusal("image", /docker\.io\/library\/app:1/));
 });
 
 test("attestations in index.json are ignored", () => {
@@ -104,10 +97,13 @@ test("attestations in index.json are ignored", () => {
 });
 
 test("an index.json without an image is refused", () => {
-  assert.throws(() => chooseRoot([], "app.tar"), refusal(/lists no image/));
+  assert.throws(() => chooseRoot([], "app.tar"), refusal("image", /lists no image/));
 });
 
 test("of many images in one archive the refusal names ten and counts the rest", () => {
   const many = Array.from({ length: 25 }, (_, at) => root(`${at}`, tagged(`app:${at}`)));
-  assert.throws(() => chooseRoot(many, "app.tar"), refusal(/25 images .*app:9 and 15 more/));
+  assert.throws(
+    () => chooseRoot(many, "app.tar"),
+    refusal("image", /25 images .*app:9 and 15 more/),
+  );
 });

@@ -21,7 +21,7 @@ export interface FlattenLimits {
   readonly nameBytes: number;
 }
 
-/** The file that says that a cache directory is complete: Larder's own, never an image's. */
+/** The file that says what a cache directory holds: Larder's own, never an image's. */
 export const sentinelName = ".image-cache-agent.json";
 
 /**

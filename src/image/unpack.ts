@@ -17,7 +17,10 @@ export interface Sink {
 }
 
 export interface SinkFile {
-  /** May keep the bytes until the promise resolves; nobody changes them. */
+  /**
+   * May keep the bytes beyond the promise, until the next `write` or `end` of this file resolves, or
+   * for good: nobody changes them.
+   */
   write(bytes: Buffer): void | Promise<void>;
   /** All bytes were written. */
   end(): void | Promise<void>;

@@ -177,7 +177,7 @@ function remember(credential: Credential, { secrets }: AuthorityOptions): void {
 function unknownScheme(demand: Demand, challenges: readonly Challenge[]): Failure {
   const offered = challenges.map(({ scheme }) => scheme).join(", ") || "none";
   return new Failure("auth", {
-    what: `cannot sign in for the ${demand.what}`,
+    what: `cannot sign in for ${demand.what}`,
     why: `${demand.url.host} asks for credentials in no way that Larder knows (offered: ${offered})`,
     todo: "have the registry offer Bearer or Basic authentication",
   });
@@ -185,7 +185,7 @@ function unknownScheme(demand: Demand, challenges: readonly Challenge[]): Failur
 
 function needsPassword(demand: Demand, credential: Credential | undefined): Failure {
   return new Failure("auth", {
-    what: `cannot sign in for the ${demand.what}`,
+    what: `cannot sign in for ${demand.what}`,
     why: `${demand.url.host} asks for a user name and a password`,
     todo:
       credential === undefined

@@ -8,7 +8,7 @@ import type { Response } from "./transport.ts";
 
 export interface BlobRequest {
   readonly descriptor: Descriptor;
-  /** For messages: `blob sha256:... of registry.example.com/app:1`. */
+  /** For messages: `layer 2 of 3 of registry.example.com/app:1`. */
   readonly what: string;
   readonly signal: AbortSignal;
   /**
@@ -96,8 +96,8 @@ function wrongSize(
 ): Failure {
   response.discard();
   return new Failure("digest", {
-    what: `cannot get the ${what} from ${shownUrl(response.url)}`,
-    why: `the manifest declares ${descriptor.size} bytes, and the registry has ${actual}`,
+    what: `cannot get ${what} from ${shownUrl(response.url)}`,
+    why: `the manifest declares ${descriptor.size} bytes, and the registry has ${actual} for ${descriptor.digest}`,
     todo: "the registry's copy is damaged or something in between changes it: push the image again, or pull it from another copy",
     retryable,
   });
@@ -105,7 +105,7 @@ function wrongSize(
 
 function wrongRange({ what, descriptor }: BlobRequest, offset: number): Failure {
   return new Failure("registry", {
-    what: `cannot resume the ${what}`,
+    what: `cannot resume ${what}`,
     why: `the registry does not give the bytes from ${offset} to ${descriptor.size} when asked for them`,
     todo: "check what stands between this machine and the registry, then run this again",
     retryable: true,
@@ -116,7 +116,7 @@ function wrongRange({ what, descriptor }: BlobRequest, offset: number): Failure 
 export function notARegistry(what: string, response: Response): Failure {
   response.discard();
   return new Failure("registry", {
-    what: `cannot get the ${what}`,
+    what: `cannot get ${what}`,
     why: `${shownUrl(response.url)} is not a registry: it answered with a web page`,
     todo: "check the host and port, and whether a proxy or a login page stands in between",
   });

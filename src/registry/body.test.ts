@@ -7,7 +7,8 @@ import { suite, test } from "node:test";
 import type { TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { readBody, Stall } from "./body.ts";
+import { readBody } from "./body.ts";
+import { Stall } from "./silence.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -69,6 +70,23 @@ suite("the body of an answer", () => {
     await assert.rejects(async () => {
       for await (const _ of read(incoming, 50));
     }, Stall);
+  });
+
+  test("that came while this process stood still is no stall", async (t) => {
+    let server: ServerResponse | undefined;
+    const incoming = await answerOf(t, (response) => {
+      server = response;
+      response.write("x");
+    });
+    const body = read(incoming, 50);
+    assert.equal(String((await body.next()).value), "x");
+    const next = body.next();
+    await new Promise((resolve) => setImmediate(resolve));
+    // Its bytes are in the socket and its time is up before anything else of this process runs.
+    await new Promise((resolve) => server?.write("y", resolve));
+    for (const end = performance.now() + 100; performance.now() < end;);
+    assert.equal(String((await next).value), "y");
+    await body.return(undefined);
   });
 
   test("that broke before anybody read it says so at once", async (t) => {

@@ -1,16 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
+import { afterSilence } from "./silence.ts";
+
 /** Bytes read ahead of a slow reader, so that the network and the disk work at the same time. */
 const readAhead = 1024 * 1024;
-
-/** A stall: no byte for as long as a connection may be silent. */
-export class Stall extends Error {
-  readonly code = "ESTALLED";
-
-  constructor(milliseconds: number) {
-    super(`no byte came for ${milliseconds / 1000} s`);
-  }
-}
 
 /**
  * The body of an answer, read once. Chunks are handed on as the socket delivered them, neither copied
@@ -32,11 +25,11 @@ export async function* readBody(
     failure ??= error;
     wake?.();
   };
-  const stalled = setTimeout(() => {
+  const silence = afterSilence(stallMs, (stall) => {
     if (wake === undefined) return;
-    stop(new Stall(stallMs));
+    stop(stall);
     incoming.destroy();
-  }, stallMs);
+  });
   incoming.on("error", stop);
   incoming.on("end", () => {
     ended = true;
@@ -65,7 +58,7 @@ export async function* readBody(
       } else if (failure !== undefined) throw explain(failure);
       else if (ended) return;
       else {
-        stalled.refresh();
+        silence.restart();
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -73,7 +66,7 @@ export async function* readBody(
       }
     }
   } finally {
-    clearTimeout(stalled);
+    silence.stop();
     if (!ended) incoming.destroy();
   }
 }

@@ -1,6 +1,6 @@
-import { interrupted, isSystemError, LarderError } from "../errors.ts";
+import { hasCode, interrupted, isSystemError, LarderError } from "../errors.ts";
 import type { Credential } from "./docker-config.ts";
-import { asObject, text } from "./json.ts";
+import { parseObject, text } from "./json.ts";
 import { runBounded, type ProgramResult } from "./program.ts";
 
 export interface HelperOptions {
@@ -41,12 +41,12 @@ export async function askHelper(
       largestOutputBytes: largestAnswerBytes,
     });
   } catch (error) {
-    if (isSystemError(error) && error.code === "ENOENT") return { kind: "not-installed" };
+    if (hasCode(error, "ENOENT")) return { kind: "not-installed" };
     const code = isSystemError(error) ? error.code : "an unknown error";
     throw failure(program, server, `it could not be started (${code})`, error);
   }
   if (result.kind === "exit") {
-    return readAnswer(program, server, result.code, result.output.toString("utf8"));
+    return readAnswer(program, server, result.code, result.output);
   }
   if (result.kind === "aborted") {
     throw interrupted(`asking ${program} for the credentials of ${server}`, signal.reason);
@@ -59,12 +59,12 @@ export async function askHelper(
   throw failure(program, server, why[result.kind]);
 }
 
-function readAnswer(program: string, server: string, code: number, output: string): HelperAnswer {
+function readAnswer(program: string, server: string, code: number, output: Buffer): HelperAnswer {
   if (code !== 0) {
-    if (/credentials not found/i.test(output)) return { kind: "none" };
+    if (/credentials not found/i.test(output.toString())) return { kind: "none" };
     throw failure(program, server, `it ended with exit code ${code}`);
   }
-  const answer = parseAnswer(output);
+  const answer = parseObject(output);
   const secret = answer && text(answer, "Secret");
   const username = answer && text(answer, "Username");
   if (secret === undefined || username === undefined) {
@@ -75,15 +75,6 @@ function readAnswer(program: string, server: string, code: number, output: strin
     return { kind: "found", credential: { kind: "identity-token", token: secret } };
   }
   return { kind: "found", credential: { kind: "basic", username, password: secret } };
-}
-
-function parseAnswer(output: string) {
-  try {
-    const value: unknown = JSON.parse(output);
-    return asObject(value);
-  } catch {
-    return undefined;
-  }
 }
 
 function failure(program: string, server: string, why: string, cause?: unknown): LarderError {

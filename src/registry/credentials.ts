@@ -1,4 +1,4 @@
-import { interrupted, isSystemError, LarderError } from "../errors.ts";
+import { hasCode, interrupted, LarderError } from "../errors.ts";
 import { ChangingFile, describeFileError } from "./changing-file.ts";
 import { askHelper } from "./credential-helper.ts";
 import { namedPlace, unreadable, usualPlaces, type Place } from "./credential-places.ts";
@@ -39,13 +39,13 @@ export class CredentialStore {
   }
 
   /**
-   * Reads every configuration file there is, so that a bad one is known at start and not at the
-   * first registry that asks for credentials.
+   * Reads every configuration file that somebody named, so that a bad one is known at once and not
+   * at the first registry that asks for credentials.
    *
-   * @throws LarderError `auth` as `lookup` does
+   * @throws LarderError `auth` naming the file that is missing or malformed
    */
   async check(): Promise<void> {
-    await this.#configs();
+    for (const place of await this.#places()) if (place.named) await this.#read(place);
   }
 
   /**
@@ -96,11 +96,14 @@ export class CredentialStore {
     return undefined;
   }
 
-  async #configs(): Promise<DockerConfig[]> {
+  async #places(): Promise<readonly Place[]> {
     const { path, environment, home = environment["HOME"] } = this.#options;
-    const places = path === undefined ? usualPlaces(environment, home) : [await namedPlace(path)];
+    return path === undefined ? usualPlaces(environment, home) : [await namedPlace(path)];
+  }
+
+  async #configs(): Promise<DockerConfig[]> {
     const configs: DockerConfig[] = [];
-    for (const place of places) {
+    for (const place of await this.#places()) {
       const config = await this.#read(place);
       if (config !== undefined) configs.push(config);
     }
@@ -114,7 +117,7 @@ export class CredentialStore {
       if (error instanceof LarderError) throw error;
       const why = describeFileError(error);
       if (named) throw unreadable(path, why, error);
-      if (!isMissing(error))
+      if (!hasCode(error, "ENOENT", "ENOTDIR"))
         this.#warnOnce(`going on without the registry configuration ${path}: ${why}`);
       return undefined;
     }
@@ -138,8 +141,4 @@ export class CredentialStore {
 function fromFile(config: DockerConfig, scope: string): Credential | undefined {
   const entry = config.entries.get(scope);
   return entry && credentialOf(entry, config.file);
-}
-
-function isMissing(error: unknown): boolean {
-  return isSystemError(error) && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }

@@ -54,8 +54,12 @@ export interface Content {
   readonly where: string;
   /** Reads a manifest, index or config whole: at most 8 MiB, checked against size and digest. */
   read(descriptor: Descriptor, signal: AbortSignal): Promise<Buffer>;
-  /** Opens a blob as `Layer.open` does. */
-  open(descriptor: Descriptor, signal: AbortSignal): AsyncIterable<Buffer>;
+  /**
+   * Opens a blob as `Layer.open` does.
+   *
+   * @param name what it is, for messages: `layer 2 of 3 of registry.example.com/app:1`
+   */
+  open(descriptor: Descriptor, name: string, signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
 /** What a source tells while it works; it goes to the terminal, the log and the JSON result. */

@@ -25,7 +25,7 @@ export function imageLayers(content: Content, manifest: Manifest, config: Config
     if (diffId === undefined) return [];
     const name = `layer ${at + 1} of ${layers.length} of ${content.where}`;
     const { mediaType, digest, size } = descriptor;
-    const open = (signal: AbortSignal) => content.open(descriptor, signal);
+    const open = (signal: AbortSignal) => content.open(descriptor, name, signal);
     return [{ name, mediaType, digest, size, diffId, open }];
   });
 }

@@ -7,7 +7,11 @@ const url = new URL("https://registry.example.com/v2/app/manifests/1?secret=1");
 
 function messageOf(code: string, message = "", proxy?: URL): { message: string; again: boolean } {
   const cause = Object.assign(new Error(message), { code });
-  const error = networkError(cause, { what: "manifest of registry.example.com/app:1", url, proxy });
+  const error = networkError(cause, {
+    what: "the manifest of registry.example.com/app:1",
+    url,
+    proxy,
+  });
   assert.equal(error.code, "network");
   assert.equal(error.cause, cause);
   assert.ok(
@@ -70,7 +74,7 @@ suite("network errors in words that help", () => {
   test("a name with several addresses is explained by the first failure", () => {
     const refused = Object.assign(new Error("x"), { code: "ECONNREFUSED" });
     const both = new AggregateError([refused, refused]);
-    const error = networkError(both, { what: "manifest", url, proxy: undefined });
+    const error = networkError(both, { what: "the manifest", url, proxy: undefined });
     assert.match(error.message, /nothing listens/);
   });
 });

@@ -5,7 +5,7 @@ import { shownUrl } from "./shown-url.ts";
 
 /** What was tried when a connection failed. */
 export interface Attempt {
-  /** `manifest of registry.example.com/app:1`. */
+  /** `the manifest of registry.example.com/app:1`. */
   readonly what: string;
   readonly url: URL;
   readonly proxy: URL | undefined;
@@ -21,7 +21,7 @@ interface Explanation {
 export function networkError(error: Error, attempt: Attempt): Failure {
   const { why, todo, final } = explain(codeOf(error), error, attempt);
   return new Failure("network", {
-    what: `cannot get the ${attempt.what} from ${shownUrl(attempt.url)}`,
+    what: `cannot get ${attempt.what} from ${shownUrl(attempt.url)}`,
     why: attempt.proxy ? `${why} (through the proxy ${attempt.proxy.host})` : why,
     todo,
     cause: error,

@@ -41,7 +41,7 @@ export function realmOf(
 
 function refuse(what: string, from: URL, why: string): Failure {
   return new Failure("auth", {
-    what: `cannot sign in for the ${what}`,
+    what: `cannot sign in for ${what}`,
     why: `${from.host} ${why}`,
     todo: "ask whoever runs the registry to set an https realm in its token authentication",
   });

@@ -83,7 +83,7 @@ function targetOf(
 }
 
 function refuse(request: Request, from: URL, why: string, todo = askOperator): Failure {
-  const what = `cannot get the ${request.what}`;
+  const what = `cannot get ${request.what}`;
   return new Failure("registry", { what, why: `${shownUrl(from)} ${why}`, todo });
 }
 

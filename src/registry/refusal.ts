@@ -27,7 +27,7 @@ export async function refusal(
   const said = await serverWords(request, response, context);
   const { status } = response;
   return new Failure(codeOf(status), {
-    what: `cannot get the ${request.what}`,
+    what: `cannot get ${request.what}`,
     why: `${shownUrl(response.url)} answered ${statusText(status)}${said === "" ? "" : `, saying "${said}"`}`,
     todo: remedy(response),
     retryable: isPassing(status),

@@ -51,9 +51,12 @@ export class Registry {
   readonly #limits: Limits;
   readonly #clock: Clock;
   readonly #secrets = new Secrets();
+  readonly #credentials: CredentialStore;
+  readonly #trust: TrustStore;
   readonly #agents: Agents;
   readonly #authority: Authority;
   readonly #send: Send;
+  #checked = false;
 
   /** @throws LarderError `usage` when an option is malformed */
   constructor(options: RegistryOptions) {
@@ -63,15 +66,17 @@ export class Registry {
     this.#clock = options.clock ?? systemClock;
     const { environment, notify, configPath, lookup, userAgent = "larder" } = options;
     const { stallMs, redirects } = this.#limits;
-    this.#agents = new Agents({ trust: new TrustStore(options.caPath), environment, insecure });
+    this.#trust = new TrustStore(options.caPath);
+    this.#credentials = new CredentialStore({
+      environment,
+      notify,
+      ...(configPath !== undefined && { path: configPath }),
+    });
+    this.#agents = new Agents({ trust: this.#trust, environment, insecure });
     const bare = transport({ agents: this.#agents, userAgent, stallMs, ...(lookup && { lookup }) });
     this.#authority = new Authority({
       ...this.#refusals(),
-      credentials: new CredentialStore({
-        environment,
-        notify,
-        ...(configPath !== undefined && { path: configPath }),
-      }),
+      credentials: this.#credentials,
       send: bare,
       insecure,
     });
@@ -82,12 +87,13 @@ export class Registry {
    * The image that a reference names, for one platform. Its layers are not read yet; they are fetched
    * as they are opened, and resumed where a connection drops.
    * @throws LarderError `auth`, `not-found`, `network`, `registry`, `digest`, `platform`, `image`,
-   * `interrupted`
+   * `interrupted`; `usage` for a CA file that is missing or malformed
    */
   async image(reference: Reference, platform: Platform, signal: AbortSignal): Promise<Image> {
     if (signal.aborted) {
       throw interrupted(`cannot get ${formatReference(reference)}`, signal.reason);
     }
+    await this.#checkNamedFiles();
     const target = rewriteReference(this.#options.rewrites ?? [], reference);
     const repository = this.#repository(target, nameOf(reference, target));
     const root = await repository.root(target, signal);
@@ -98,6 +104,14 @@ export class Registry {
   close(): void {
     this.#authority.close();
     this.#agents.close();
+  }
+
+  /** What somebody named must be right, also where nobody comes to ask for it. */
+  async #checkNamedFiles(): Promise<void> {
+    if (this.#checked) return;
+    await this.#credentials.check();
+    if (this.#options.caPath !== undefined) await this.#trust.certificates();
+    this.#checked = true;
   }
 
   #repository({ registry, repository }: Reference, where: string): Repository {

@@ -39,7 +39,7 @@ export class Repository implements Content {
    * else the one in the registry's answer.
    */
   async root({ tag, digest }: Reference, signal: AbortSignal): Promise<Root> {
-    const what = `manifest of ${this.where}`;
+    const what = `the manifest of ${this.where}`;
     const request = this.#request(`manifests/${digest ?? tag ?? "latest"}`, what, signal);
     return retrying(this.#options.retry, what, signal, async () => {
       const response = await this.#ok(request);
@@ -56,7 +56,7 @@ export class Repository implements Content {
   async read(descriptor: Descriptor, signal: AbortSignal): Promise<Buffer> {
     const { digest, size, mediaType } = descriptor;
     const manifest = isManifest(mediaType) || isIndex(mediaType);
-    const what = `${manifest ? "manifest" : "config"} ${digest} of ${this.where}`;
+    const what = `the ${manifest ? "manifest" : "config"} ${digest} of ${this.where}`;
     const { retry } = this.#options;
     if (size > retry.limits.manifestBytes) throw tooLarge(what, retry.limits.manifestBytes, size);
     const request = this.#request(`${manifest ? "manifests" : "blobs"}/${digest}`, what, signal);
@@ -69,10 +69,8 @@ export class Repository implements Content {
     });
   }
 
-  open(descriptor: Descriptor, signal: AbortSignal): AsyncIterable<Buffer> {
-    const { digest } = descriptor;
-    const what = `blob ${digest} of ${this.where}`;
-    const request = this.#request(`blobs/${digest}`, what, signal);
+  open(descriptor: Descriptor, name: string, signal: AbortSignal): AsyncIterable<Buffer> {
+    const request = this.#request(`blobs/${descriptor.digest}`, name, signal);
     const ask = async (offset: number): Promise<Response | "range refused"> => {
       if (offset === 0) return this.#ok(request);
       const headers = { ...request.headers, Range: `bytes=${offset}-` };
@@ -83,7 +81,7 @@ export class Repository implements Content {
       }
       return this.#expect(request, response, [200, 206]);
     };
-    return readBlob({ descriptor, what, signal, ask }, this.#options.retry);
+    return readBlob({ descriptor, what: name, signal, ask }, this.#options.retry);
   }
 
   #request(path: string, what: string, signal: AbortSignal): Request {
@@ -112,7 +110,7 @@ export class Repository implements Content {
 function check(bytes: Buffer, expected: Digest | undefined, what: string): Digest {
   if (expected === undefined) return digestOf(bytes);
   if (digestOf(bytes, algorithmOf(expected)) === expected) return expected;
-  const difference = new DigestCheck(expected, `the ${what}`);
+  const difference = new DigestCheck(expected, what);
   difference.update(bytes);
   difference.verify();
   return expected;
@@ -129,7 +127,7 @@ function looksLikeMarkup(bytes: Buffer): boolean {
 
 function tooLarge(what: string, limit: number, size?: number): Failure {
   return new Failure("image", {
-    what: `cannot use the ${what}`,
+    what: `cannot use ${what}`,
     why: `it is ${size === undefined ? "larger" : `${size} bytes, which is more`} than the ${limit} bytes allowed`,
     todo: "no real image has one of this size; check what the reference names",
   });
@@ -137,7 +135,7 @@ function tooLarge(what: string, limit: number, size?: number): Failure {
 
 function wrongSize(what: string, size: number, actual: number | undefined): Failure {
   return new Failure("digest", {
-    what: `the ${what} is not what it claims to be`,
+    what: `${what} is not what it claims to be`,
     why: `it is declared with ${size} bytes, and the registry has ${actual ?? "more than that"}`,
     todo: "the registry's copy is damaged or something in between changes it: push the image again, or pull it from another copy",
   });

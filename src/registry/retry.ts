@@ -19,7 +19,7 @@ export class Budget {
   #failures = 0;
   #since: number;
 
-  /** @param what what is tried again, for the notice: `manifest of registry.example.com/app:1` */
+  /** @param what what is tried again, for the notice: `the manifest of registry.example.com/app:1` */
   constructor(options: RetryOptions, what: string) {
     this.#options = options;
     this.#what = what;
@@ -54,7 +54,7 @@ export class Budget {
     try {
       await clock.sleep(delayMs, signal);
     } catch (reason) {
-      throw interrupted(`cannot get the ${this.#what}`, reason);
+      throw interrupted(`cannot get ${this.#what}`, reason);
     }
   }
 

@@ -41,7 +41,7 @@ export async function readSmall(
 
 function tooSlow(what: string, bound: Bound, cause: unknown): Failure {
   return new Failure("network", {
-    what: `cannot get the ${what}`,
+    what: `cannot get ${what}`,
     why: `it did not arrive whole within ${bound.milliseconds / 1000} s`,
     todo: "check the network between this machine and the registry, then run this again",
     cause,

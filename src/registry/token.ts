@@ -68,7 +68,7 @@ function requestFor(
   signal: AbortSignal,
 ): Request {
   const { realm, untrusted, repository, service, scopes } = question;
-  const base = { what: `token for ${repository}`, signal, untrusted };
+  const base = { what: `the token for ${repository}`, signal, untrusted };
   if (credential?.kind === "identity-token") {
     const form = new URLSearchParams({
       grant_type: "refresh_token",
@@ -127,7 +127,7 @@ async function refused(
 
 function useless(request: Request, why: string): Failure {
   return new Failure("auth", {
-    what: `cannot get the ${request.what} from ${shownUrl(request.url)}`,
+    what: `cannot get ${request.what} from ${shownUrl(request.url)}`,
     why,
     todo: "check that the registry's realm is a token server, and that nothing in between answers for it",
   });

@@ -3,11 +3,12 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 
-import { interrupted, isSystemError } from "../errors.ts";
+import { hasCode, interrupted } from "../errors.ts";
 import type { Agents, Route } from "./agents.ts";
-import { readBody, Stall } from "./body.ts";
+import { readBody } from "./body.ts";
 import { guarded } from "./link-local.ts";
 import { networkError } from "./network-error.ts";
+import { afterSilence } from "./silence.ts";
 
 /** One HTTP request. */
 export interface Request {
@@ -15,7 +16,7 @@ export interface Request {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** What is asked for, for messages: `manifest of registry.example.com/app:1`. */
+  /** What is asked for, for messages: `the manifest of registry.example.com/app:1`. */
   readonly what: string;
   readonly signal: AbortSignal;
   /** A server named this URL, so its host may not stand for a link-local address. */
@@ -77,26 +78,24 @@ function exchange(
   return new Promise((resolve, reject) => {
     const { signal } = request;
     const outgoing = start(request, route, options);
-    const silent = setTimeout(() => {
-      outgoing.destroy(new Stall(options.stallMs));
-    }, options.stallMs);
+    const silence = afterSilence(options.stallMs, (stall) => void outgoing.destroy(stall));
     const abort = (): void => {
       outgoing.destroy(stopped(request));
     };
     const release = (): void => {
-      clearTimeout(silent);
+      silence.stop();
       signal.removeEventListener("abort", abort);
     };
     signal.addEventListener("abort", abort, { once: true });
     outgoing.on("error", (error) => {
       release();
-      if (outgoing.reusedSocket && isSystemError(error) && error.code === "ECONNRESET") {
+      if (outgoing.reusedSocket && hasCode(error, "ECONNRESET")) {
         resolve("stale connection");
       } else reject(explained(error, request, route));
     });
     outgoing.on("close", release);
     outgoing.on("response", (incoming) => {
-      clearTimeout(silent);
+      silence.stop();
       resolve(answer(incoming, request, route, options.stallMs));
     });
     outgoing.end(request.body);
@@ -153,5 +152,5 @@ function explained(error: Error, request: Request, { proxy }: Route): Error {
 }
 
 function stopped(request: Request): Error {
-  return interrupted(`cannot get the ${request.what}`, request.signal.reason);
+  return interrupted(`cannot get ${request.what}`, request.signal.reason);
 }

@@ -12,7 +12,7 @@ export async function untilAborted<T>(
 ): Promise<T> {
   let abort = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(interrupted(`cannot get the ${what}`, signal.reason));
+    abort = () => reject(interrupted(`cannot get ${what}`, signal.reason));
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true });
   });

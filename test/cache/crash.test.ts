@@ -1,53 +1,16 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 
-import { parseHidden } from "../../src/cache/leftover.ts";
 import { Store } from "../../src/cache/store.ts";
 import { verifyCache } from "../../src/cache/verify.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { startChild } from "./child.ts";
-import { entriesOf, fill, filesImage, tempDirectory } from "./fixture.ts";
+import { entriesOf, fill, filesImage } from "./fixture.ts";
 
 const files = Object.fromEntries(
   Array.from({ length: 40 }, (_, index) => [`f${index}`, `${index}`.repeat(index * 500)]),
 );
 const signal = new AbortController().signal;
-/** Spread over the time that one fill of this image takes, some tens of milliseconds. */
-const kills = 12;
-
-test("a run killed at any moment leaves old content whole, new content whole, or what repairs itself", async (t) => {
-  const path = await tempDirectory(t);
-  const store = await Store.open(path);
-  await fill(path, filesImage(files));
-  for (let kill = 0; kill < kills; kill += 1) {
-    const child = startChild(t, { action: "fill", path, name: "app", files, forever: true });
-    await child.saw("opened");
-    await delay((80 * kill) / kills);
-    await child.kill();
-
-    const [verdict] = await verifyCache(path, { name: "app", deep: true, signal });
-    assert.ok(["complete", "absent"].includes(verdict?.state ?? ""), JSON.stringify(verdict));
-    await store.sweep();
-    const [repaired] = await verifyCache(path, { name: "app", deep: true, signal });
-    assert.equal(repaired?.state, "complete", JSON.stringify(repaired));
-    assert.deepEqual(await entriesOf(path), ["app"]);
-  }
-});
-
-test("a first run killed at any moment leaves nothing that a second does not clear up", async (t) => {
-  for (let kill = 0; kill < 4; kill += 1) {
-    const path = await tempDirectory(t);
-    const child = startChild(t, { action: "fill", path, name: "app", files });
-    await child.saw("opened");
-    await delay(5 * kill);
-    await child.kill();
-    await fill(path, filesImage(files));
-    assert.deepEqual(await entriesOf(path), ["app"]);
-    assert.equal(await readFile(join(path, "app", "f1"), "utf8"), files["f1"]);
-  }
-});
 
 test("a killed run's directory is swept at once: nobody waits for it", async (t) => {
   const path = await tempDirectory(t);
@@ -74,19 +37,21 @@ test("two processes at once for one name: one fills, the other waits and finds t
 
 test("a live run of another process is never swept, and is waited for until it dies", async (t) => {
   const path = await tempDirectory(t);
-  const child = startChild(t, { action: "fill", path, name: "app", files, forever: true });
+  const child = startChild(t, { action: "hold", path, name: "app", files });
   await child.saw("opened");
   const store = await Store.open(path);
   for (let sweep = 0; sweep < 5; sweep += 1) {
     const removed = await store.collect({ mayRemove: () => false });
     assert.deepEqual(removed, []);
   }
-  const result = await fill(path, filesImage(files), { onWait: () => void child.kill() });
-  assert.equal(result.result === "pulled" || result.result === "complete", true);
-  assert.deepEqual(
-    (await entriesOf(path)).filter((entry) => parseHidden(entry)),
-    [],
-  );
+  const waits: string[] = [];
+  const onWait = (message: string): void => {
+    waits.push(message);
+    void child.kill();
+  };
+  assert.equal((await fill(path, filesImage(files), { onWait })).result, "pulled");
+  assert.equal(waits.length, 1);
+  assert.deepEqual(await entriesOf(path), ["app"]);
 });
 
 test("a live run is told from a dead one across containers", async (t) => {
@@ -110,7 +75,6 @@ test("many processes that fill one name and get killed spoil neither the content
   await Promise.all(children.map((child) => child.saw("ready")));
   for (let kill = 0; kill < 9; kill += 1) {
     const turn = kill % children.length;
-    await delay(37 * (kill % 4));
     await children[turn]?.kill();
     const next = startChild(t, request);
     children[turn] = next;

@@ -9,7 +9,8 @@ import { LarderError } from "../../src/errors.ts";
 import { filesImage } from "./fixture.ts";
 
 export interface ChildRequest {
-  readonly action: "fill" | "state" | "collect";
+  /** `hold`: begins a fill and waits for its image until it is killed. */
+  readonly action: "fill" | "hold" | "state" | "collect";
   readonly path: string;
   readonly name: string;
   /** Content of the image, by file name. */
@@ -35,6 +36,7 @@ async function fillOnce(request: ChildRequest, files: ChildRequest["files"]): Pr
   const store = await Store.open(request.path);
   const open = async () => {
     tell({ event: "opened" });
+    if (request.action === "hold") await new Promise(() => setInterval(() => {}, 60_000));
     return filesImage(files);
   };
   const { result } = await store.fill(request.name, {}, open, {

@@ -6,8 +6,9 @@ import { test, type TestContext } from "node:test";
 
 import { Directory } from "../../src/cache/directory.ts";
 import { lock } from "../../src/cache/lock.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { startChild } from "./child.ts";
-import { entriesOf, fill, filesImage, tempDirectory } from "./fixture.ts";
+import { entriesOf, fill, filesImage } from "./fixture.ts";
 
 const agent = 65532;
 const files = { "a.tar": "alpha", "b.tar": "b".repeat(1_000_000) };

@@ -7,7 +7,8 @@ import { promisify } from "node:util";
 
 import { variableOf } from "../../src/cli/option.ts";
 import { verbs } from "../../src/cli/verbs.ts";
-import { larder, scratch } from "./larder-process.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
+import { larder } from "./larder-process.ts";
 import { TmuxTerminal } from "./tmux-terminal.ts";
 
 const run = promisify(execFile);
@@ -25,8 +26,8 @@ async function shell(program: string, words: readonly string[], cwd: string): Pr
 
 /** A folder with files to complete, and the script of a shell beside it. */
 async function setUp(context: TestContext, name: string) {
-  const cwd = await scratch(context);
-  const script = join(await scratch(context), `larder.${name}`);
+  const cwd = await tempDirectory(context);
+  const script = join(await tempDirectory(context), `larder.${name}`);
   const { stdout, exitCode } = await larder(["completion", name]);
   assert.equal(exitCode, 0);
   await writeFile(script, stdout);
@@ -196,7 +197,7 @@ test("zsh completes commands, options, words, directories and archives", async (
 
 test("zsh finds the script in its function path, too", async (context) => {
   const { cwd, script } = await setUp(context, "zsh");
-  const functions = await scratch(context);
+  const functions = await tempDirectory(context);
   await run("cp", [script, join(functions, "_larder")]);
   const options = { columns: 100, rows: 20, cwd };
   const terminal = await TmuxTerminal.start(context, ["zsh", "-f", "-i"], options);

@@ -7,9 +7,15 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 import { machinePlatform } from "../../src/registry/platform.ts";
-import { buildImage, dockerArchive, writeOciLayout } from "../../testbed/image-builder.ts";
-import { larder, scratch } from "./larder-process.ts";
-import { tinyRegistry } from "./tiny-registry.ts";
+import {
+  buildImage,
+  dockerArchive,
+  writeOciLayout,
+  type BuiltImage,
+} from "../../testbed/image-builder.ts";
+import { startMisbehavingRegistry } from "../../testbed/misbehaving-registry.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
+import { larder } from "./larder-process.ts";
 
 const platform = machinePlatform();
 
@@ -19,9 +25,14 @@ function imageWith(...contents: readonly string[]) {
 }
 
 async function setUp(context: TestContext) {
-  const cachePath = await scratch(context);
-  let image = imageWith("one", "three");
-  const registry = await tinyRegistry(context, () => image);
+  const cachePath = await tempDirectory(context);
+  const image = imageWith("one", "three");
+  const registry = await startMisbehavingRegistry();
+  context.after(() => registry.stop());
+  const serve = (other: BuiltImage, tag = "1", repository = "team/boot"): void => {
+    registry.hold(repository, tag, other);
+  };
+  serve(image);
   const source = `${registry.host}/team/boot:1`;
   const access = ["--cache-path", cachePath, "--insecure-registry", registry.host];
   return {
@@ -29,10 +40,8 @@ async function setUp(context: TestContext) {
     registry,
     source,
     run: (...words: string[]) => larder(["import", ...access, ...words]),
-    serve: (other: typeof image) => {
-      image = other;
-    },
-    image: () => image,
+    serve,
+    image,
   };
 }
 
@@ -44,7 +53,7 @@ test("import of a reference fills the directory and says so in one line on stand
     stdout,
     /^boot: pulled in \d+\.\ds: 2 files, 8 B in \S+\/boot \(sha256:[0-9a-f]{64}\)\n$/,
   );
-  assert.ok(stdout.includes(image().digest));
+  assert.ok(stdout.includes(image.digest));
   assert.equal(await readFile(join(cachePath, "boot/0.tar"), "utf8"), "one");
   assert.equal(await readFile(join(cachePath, "boot/1.tar"), "utf8"), "three");
 });
@@ -52,17 +61,17 @@ test("import of a reference fills the directory and says so in one line on stand
 test("what is complete already is said to be, exits 0, and contacts no registry", async (context) => {
   const { source, run, registry } = await setUp(context);
   await run("--name", "boot", source);
-  registry.requests.length = 0;
+  registry.seen.length = 0;
   const { exitCode, stdout, stderr } = await run("--name", "boot", source);
   assert.equal(exitCode, 0, stderr);
   assert.match(stdout, /^boot: already complete: 2 files, 8 B /);
-  assert.deepEqual(registry.requests, []);
+  assert.deepEqual(registry.seen, []);
 });
 
 test("a source other than the sentinel's is stale and pulled", async (context) => {
   const { cachePath, source, run, serve } = await setUp(context);
   await run("--name", "boot", source);
-  serve(imageWith("newer"));
+  serve(imageWith("newer"), "2");
   const { exitCode, stdout } = await run("--name", "boot", source.replace(":1", ":2"));
   assert.equal(exitCode, 0);
   assert.match(stdout, /^boot: pulled /);
@@ -72,10 +81,10 @@ test("a source other than the sentinel's is stale and pulled", async (context) =
 test("--force fills again what is complete", async (context) => {
   const { source, run, registry } = await setUp(context);
   await run("--name", "boot", source);
-  registry.requests.length = 0;
+  registry.seen.length = 0;
   const { stdout } = await run("--name", "boot", "--force", source);
   assert.match(stdout, /^boot: pulled /);
-  assert.ok(registry.requests.length > 0);
+  assert.ok(registry.seen.length > 0);
 });
 
 test("--output json prints one object with everything that is known of the fill", async (context) => {
@@ -88,8 +97,8 @@ test("--output json prints one object with everything that is known of the fill"
     name: "boot",
     cachePath,
     source,
-    digest: image().digest,
-    resolved: image().digest,
+    digest: image.digest,
+    resolved: image.digest,
     platform: [platform.os, platform.architecture, platform.variant].filter(Boolean).join("/"),
     result: "pulled",
     files: [
@@ -149,8 +158,8 @@ test("--quiet --output json prints the object and nothing else", async (context)
 
 test("import of a docker archive records its file name and the reference that --source gives", async (context) => {
   const { cachePath, run, image } = await setUp(context);
-  const path = join(await scratch(context), "boot.tar");
-  await writeFile(path, dockerArchive([{ image: image(), tags: ["boot:1"] }]));
+  const path = join(await tempDirectory(context), "boot.tar");
+  await writeFile(path, dockerArchive([{ image, tags: ["boot:1"] }]));
   const words = ["--name", "boot", "--source", "registry.example.com/boot:1", path];
   const { exitCode, stderr } = await run(...words);
   assert.equal(exitCode, 0, stderr);
@@ -163,9 +172,21 @@ test("import of a docker archive records its file name and the reference that --
   assert.match(again.stdout, /already complete/);
 });
 
+test("an archive's sentinel names no source unless --source says what it stands for", async (context) => {
+  const { cachePath, run, image } = await setUp(context);
+  const path = join(await tempDirectory(context), "boot.tar");
+  await writeFile(path, dockerArchive([{ image, tags: ["boot:1"] }]));
+  const { stdout, stderr } = await run("--name", "boot", "--output", "json", path);
+  assert.equal(stderr.includes("larder: "), false, stderr);
+  const text = await readFile(join(cachePath, "boot/.image-cache-agent.json"), "utf8");
+  assert.equal("source" in JSON.parse(text), false);
+  assert.equal(JSON.parse(text).archive, "boot.tar");
+  assert.equal(JSON.parse(stdout).result, "pulled");
+});
+
 test("import of an archive whose manifest is not the sentinel's is stale and fills", async (context) => {
   const { cachePath, run } = await setUp(context);
-  const directory = await scratch(context);
+  const directory = await tempDirectory(context);
   for (const [name, content] of [
     ["a", "old"],
     ["b", "new"],
@@ -180,7 +201,7 @@ test("import of an archive whose manifest is not the sentinel's is stale and fil
 
 test("a complete archive whose --source differs from the record is left, with a warning", async (context) => {
   const { run } = await setUp(context);
-  const layout = join(await scratch(context), "layout");
+  const layout = join(await tempDirectory(context), "layout");
   await writeOciLayout(layout, [{ image: imageWith("x") }]);
   await run("--name", "boot", layout);
   const words = ["--name", "boot", "--source", "example.com/boot:1", "--output", "json", layout];
@@ -217,12 +238,12 @@ test("a bad name, cache path, source, platform, rewrite, insecure registry or re
   }
   const relative = await larder(["import", "--name", "boot", "--cache-path", "a/../b", "a:1"]);
   assert.equal(relative.exitCode, 2);
-  assert.deepEqual(registry.requests, []);
+  assert.deepEqual(registry.seen, []);
   assert.deepEqual(await readdir(cachePath), []);
 });
 
 test("a cache path that is missing is not created: exit 1, code cache-path", async (context) => {
-  const cachePath = join(await scratch(context), "missing");
+  const cachePath = join(await tempDirectory(context), "missing");
   const words = ["import", "--name", "boot", "--cache-path", cachePath, "--output", "json", "a:1"];
   const { exitCode, stdout } = await larder(words);
   assert.equal(exitCode, 1);
@@ -252,12 +273,13 @@ test("options come from the environment", async (context) => {
 });
 
 test("--registry-rewrite fetches from elsewhere and the sentinel keeps what was asked for", async (context) => {
-  const { run, cachePath, registry } = await setUp(context);
+  const { run, cachePath, registry, serve, image } = await setUp(context);
+  serve(image, "1", "mirror/boot");
   const rewrite = `ghcr.io/acme=${registry.host}/mirror`;
   const words = ["--name", "boot", "--registry-rewrite", rewrite, "ghcr.io/acme/boot:1"];
   const { exitCode, stderr } = await run(...words);
   assert.equal(exitCode, 0, stderr);
-  assert.ok(registry.requests.some((path) => path.startsWith("/v2/mirror/boot/manifests/")));
+  assert.ok(registry.seen.some(({ path }) => path.startsWith("/v2/mirror/boot/manifests/")));
   const text = await readFile(join(cachePath, "boot/.image-cache-agent.json"), "utf8");
   assert.equal(JSON.parse(text).source, "ghcr.io/acme/boot:1");
 });
@@ -285,7 +307,7 @@ test("the size of a file that an older agent recorded none of is that of the fil
   const { run, cachePath, source, image } = await setUp(context);
   await mkdir(join(cachePath, "boot"));
   await writeFile(join(cachePath, "boot/a.tar"), "12345");
-  const sentinel = { digest: image().digest, files: ["a.tar"], source };
+  const sentinel = { digest: image.digest, files: ["a.tar"], source };
   await writeFile(join(cachePath, "boot/.image-cache-agent.json"), JSON.stringify(sentinel));
   const { stdout } = await run("--name", "boot", "--output", "json", source);
   const result = JSON.parse(stdout);

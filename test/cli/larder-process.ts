@@ -1,9 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { TestContext } from "node:test";
 
 /** The program as it runs from a checkout. */
 export const mainFile = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -51,20 +47,4 @@ export function start(words: readonly string[], options: StartOptions = {}): Sta
 /** Runs `larder` to its end. */
 export function larder(words: readonly string[], options?: StartOptions): Promise<Finished> {
   return start(words, options).finished;
-}
-
-/** A directory that is gone when the test is. */
-export async function scratch(context: TestContext): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "larder-cli-"));
-  context.after(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
-
-/** Waits until something is true, at most ten seconds. */
-export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!(await is())) {
-    if (Date.now() > end) throw new Error(`gave up waiting until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

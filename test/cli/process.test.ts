@@ -2,31 +2,34 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { openSync, closeSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 
 import { machinePlatform } from "../../src/registry/platform.ts";
 import { buildImage } from "../../testbed/image-builder.ts";
-import { larder, mainFile, scratch, start, until } from "./larder-process.ts";
-import { tinyRegistry } from "./tiny-registry.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
+import { until } from "../../testbed/until.ts";
+import { larder, mainFile, start } from "./larder-process.ts";
+import { stallingRegistry } from "./stalling-registry.ts";
 
 /** An import that has written some bytes and then waits for more that never come. */
 async function underWay(context: TestContext) {
-  const cachePath = await scratch(context);
+  const cachePath = await tempDirectory(context);
   const entries = [{ path: "big.tar", content: Buffer.alloc(3_000_000, 1) }];
   const image = buildImage({
     platform: machinePlatform(),
     layers: [{ entries, compression: "none" }],
   });
-  const registry = await tinyRegistry(context, () => image);
-  registry.stallAfter = 1_000_000;
+  const registry = await stallingRegistry(context, image);
   const access = ["--cache-path", cachePath, "--insecure-registry", registry.host];
   const words = ["import", "--name", "boot", ...access, "--output", "json"];
   const { child, finished } = start([...words, `${registry.host}/boot:1`]);
   context.after(() => child.kill("SIGKILL"));
   await until("a layer is being read", async () => {
     const hidden = (await readdir(cachePath)).some((name) => name.startsWith(".boot.tmp-"));
-    return hidden && registry.requests.some((path) => path.includes("/blobs/"));
+    return (
+      hidden && registry.seen.some(({ path }) => path.includes(image.layers[0]?.digest ?? "none"))
+    );
   });
   return { child, finished, cachePath };
 }
@@ -57,24 +60,22 @@ test("a second signal ends an import at once", async (context) => {
   assert.ok(exitCode === 130 || exitCode === 143, String(exitCode));
 });
 
-test("a reader of standard output that goes away is not a crash", async () => {
-  const program = `"${process.execPath}" "${mainFile}"`;
-  const script = `{ ${program} help import; echo "exit $?" >&2; } | head -n 0`;
+/** What a shell script that runs `larder` says on its standard error. */
+async function saidBy(script: string): Promise<string> {
   const child = spawn("bash", ["-c", script], { stdio: ["ignore", "ignore", "pipe"] });
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  await once(child, "close");
-  assert.equal(stderr, "exit 0\n");
+  return text(child.stderr);
+}
+
+const program = `"${process.execPath}" "${mainFile}"`;
+
+test("a reader of standard output that goes away is not a crash", async () => {
+  const script = `{ ${program} help import; echo "exit $?" >&2; } | head -n 0`;
+  assert.equal(await saidBy(script), "exit 0\n");
 });
 
 test("a reader of standard error that goes away is not a crash", async () => {
-  const program = `"${process.execPath}" "${mainFile}"`;
   const script = `{ ${program} nonsense 2>&1 >/dev/null; echo "exit $?" >&3; } 3>&2 | true`;
-  const child = spawn("bash", ["-c", script], { stdio: ["ignore", "ignore", "pipe"] });
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  await once(child, "close");
-  assert.equal(stderr, "exit 2\n");
+  assert.equal(await saidBy(script), "exit 2\n");
 });
 
 test("a result that cannot be written is an error of one line, exit 1", async () => {
@@ -112,8 +113,8 @@ test("a warning of the runtime never reaches the user", async () => {
 });
 
 test("version prints Larder, what it is made of, and the machine, in text and JSON", async () => {
-  const text = await larder(["version"]);
-  assert.match(text.stdout, /^larder \d+\.\d+\.\d+\nnode 26\.[^]*\nmachine linux\/\w+\n$/);
+  const plain = await larder(["version"]);
+  assert.match(plain.stdout, /^larder \d+\.\d+\.\d+\nnode 26\.[^]*\nmachine linux\/\w+\n$/);
   const json = await larder(["version", "--output", "json"]);
   const made = JSON.parse(json.stdout);
   assert.equal(made.version, 1);

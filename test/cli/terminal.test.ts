@@ -4,20 +4,21 @@ import { test, type TestContext } from "node:test";
 
 import { machinePlatform } from "../../src/registry/platform.ts";
 import { buildImage } from "../../testbed/image-builder.ts";
-import { mainFile, scratch, until } from "./larder-process.ts";
-import { tinyRegistry } from "./tiny-registry.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
+import { until } from "../../testbed/until.ts";
+import { mainFile } from "./larder-process.ts";
+import { stallingRegistry } from "./stalling-registry.ts";
 import { TmuxTerminal } from "./tmux-terminal.ts";
 
 /** An import in a real terminal whose two layers stall at the half, below a shell's prompt. */
 async function importing(context: TestContext, columns: number, term = "screen") {
-  const cachePath = await scratch(context);
+  const cachePath = await tempDirectory(context);
   const layers = [1, 2].map((value) => ({
     entries: [{ path: `${value}.tar`, content: Buffer.alloc(2_000_000, value) }],
     compression: "none" as const,
   }));
   const image = buildImage({ platform: machinePlatform(), layers });
-  const registry = await tinyRegistry(context, () => image);
-  registry.stallAfter = 1_000_000;
+  const registry = await stallingRegistry(context, image);
   const words = ["import", "--name", "boot", "--cache-path", cachePath];
   const access = ["--insecure-registry", registry.host, `${registry.host}/boot:1`];
   const line = [process.execPath, mainFile, ...words, ...access].join(" ");

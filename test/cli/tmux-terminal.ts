@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 
-import { until } from "./larder-process.ts";
+import { until } from "../../testbed/until.ts";
 
 const run = promisify(execFile);
 

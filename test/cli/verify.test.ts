@@ -6,12 +6,13 @@ import { test, type TestContext } from "node:test";
 
 import { machinePlatform } from "../../src/registry/platform.ts";
 import { buildImage, writeOciLayout } from "../../testbed/image-builder.ts";
-import { larder, scratch } from "./larder-process.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
+import { larder } from "./larder-process.ts";
 
 /** A cache path with two complete directories, `boot` and `spare`. */
 async function setUp(context: TestContext) {
-  const cachePath = await scratch(context);
-  const layout = join(await scratch(context), "layout");
+  const cachePath = await tempDirectory(context);
+  const layout = join(await tempDirectory(context), "layout");
   const entries = [
     { path: "one.tar", content: "one" },
     { path: "two.tar", content: "three" },
@@ -88,7 +89,7 @@ test("verify --name looks at that one only, and fails when it is absent", async 
 });
 
 test("an empty cache path is no failure and is said to be empty", async (context) => {
-  const cachePath = await scratch(context);
+  const cachePath = await tempDirectory(context);
   const { exitCode, stdout } = await larder(["verify", "--cache-path", cachePath]);
   assert.equal(exitCode, 0);
   assert.equal(stdout, `nothing to check in ${cachePath}\n`);
@@ -179,7 +180,7 @@ test("prepare needs --uid and a path, and refuses what is no number, with exit 2
 });
 
 test("prepare creates nothing: a cache path that is missing is an error", async (context) => {
-  const missing = join(await scratch(context), "missing");
+  const missing = join(await tempDirectory(context), "missing");
   const { exitCode, stderr } = await larder(["prepare", "--uid", "65532", missing]);
   assert.equal(exitCode, 1, stderr);
   assert.throws(() => execFileSync("stat", [missing], { stdio: "ignore" }));

@@ -16,7 +16,7 @@ import {
   type BuiltImage,
   type BuiltIndex,
 } from "../../testbed/image-builder.ts";
-import { serveImage } from "../../testbed/image-server.ts";
+import { startMisbehavingRegistry } from "../../testbed/misbehaving-registry.ts";
 
 export interface Source {
   readonly name: string;
@@ -36,14 +36,15 @@ const registry: Source = {
   name: "a registry",
   manifests: true,
   async with(built, want, use) {
-    const server = await serveImage(built);
+    const server = await startMisbehavingRegistry();
+    server.hold("app", "1", built);
     const options = { environment: {}, insecure: [server.host], notify: () => undefined };
     const client = new Registry({ ...options, limits: { tries: 2, backoffMs: 1 } });
     try {
       return await use(await client.image(parseReference(`${server.host}/app:1`), want, never));
     } finally {
       client.close();
-      await server.close();
+      await server.stop();
     }
   },
 };

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 
+import { refusal } from "../../testbed/refusal.ts";
 import type { ErrorCode } from "../../src/errors.ts";
-import { amd64, arm64, never, refusal } from "../../testbed/archive-case.ts";
+import { amd64, arm64, never } from "../../testbed/archive-case.ts";
 import { buildImage, buildIndex, type ImageSpec } from "../../testbed/image-builder.ts";
 import { filesOf } from "./files-of.ts";
 import { sources, type Source } from "./image-sources.ts";

@@ -17,6 +17,9 @@ import { readAll } from "./raw-tar.ts";
 
 const run = promisify(execFile);
 
+/** In another locale GNU tar takes names for something else than UTF-8, and lists them quoted. */
+const locale = { env: { ...process.env, LC_ALL: "C.UTF-8" } };
+
 let folder = "";
 
 before(async () => {
@@ -31,7 +34,9 @@ after(async () => {
 
 async function tar(name: string, ...options: readonly string[]): Promise<Buffer> {
   const archive = join(folder, name);
-  await run("tar", ["-C", join(folder, "tree"), "-cf", archive, "--sort=name", ...options]);
+  // One time for all: a listing pads times that differ in length, and a path would begin with a space.
+  const steady = ["--sort=name", "--mtime=2020-01-01T00:00:00Z"];
+  await run("tar", ["-C", join(folder, "tree"), "-cf", archive, ...steady, ...options], locale);
   return readFile(archive);
 }
 
@@ -88,9 +93,7 @@ const listedKinds: Readonly<Record<string, EntryKind>> = {
 /** What GNU tar itself says is in an archive. */
 async function listed(name: string): Promise<Listed[]> {
   const options = ["--quoting-style=literal", "--numeric-owner", "--full-time"];
-  const { stdout } = await run("tar", ["-tvf", join(folder, name), ...options], {
-    env: { ...process.env, LC_ALL: "C.UTF-8" },
-  });
+  const { stdout } = await run("tar", ["-tvf", join(folder, name), ...options], locale);
   return stdout.trimEnd().split("\n").map(parseListing);
 }
 

@@ -6,6 +6,7 @@ import type { RegistryOptions } from "../../src/registry/registry.ts";
 import type { MisbehavingRegistry } from "../../testbed/misbehaving-registry.ts";
 import { basic } from "../../testbed/token-desk.ts";
 import type { Authentication } from "../../testbed/token-desk.ts";
+import { until } from "../../testbed/until.ts";
 import {
   bytesOf,
   client,
@@ -152,6 +153,17 @@ suite("authentication", () => {
       tokenRequests(at).map(({ path }) => new URL(path, at.url).searchParams.get("scope")),
       ["repository:team/app:pull", "repository:team/other:pull"],
     );
+  });
+
+  test("tokens are cached by registry: another registry never gets this one's", async (t) => {
+    const other = await server(t, { authentication: { kind: "bearer" } });
+    other.hold("team/app", "1", sample());
+    const { at, from, name } = await guarded(t, { kind: "bearer" }, { insecure: [other.host] });
+    await from.image(name);
+    await from.image(`${other.host}/team/app:1`);
+    assert.equal(tokenRequests(at).length, 1);
+    assert.equal(tokenRequests(other).length, 1);
+    assert.equal(other.seen[0]?.headers.authorization, undefined);
   });
 
   test("a token is refreshed before it expires, by the lifetime that its server says", async (t) => {
@@ -350,7 +362,7 @@ suite("authentication", () => {
     at.misbehave(/^\/token/, { kind: "stall" });
     const stop = new AbortController();
     const pulled = failureOf(from.image(name, stop.signal));
-    while (tokenRequests(at).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until("the token server is asked", () => tokenRequests(at).length > 0);
     stop.abort();
     assert.equal((await pulled).code, "interrupted");
   });

@@ -1,6 +1,5 @@
 /** What the suites of the registry client have in common. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { inspect } from "node:util";
@@ -18,6 +17,7 @@ import type {
   MisbehavingRegistry,
   MisbehavingRegistryOptions,
 } from "../../testbed/misbehaving-registry.ts";
+import { tempDirectory } from "../../testbed/temp-directory.ts";
 
 export const amd64 = { os: "linux", architecture: "amd64" };
 
@@ -140,9 +140,7 @@ export async function fileWith(
   text: string,
   name = "config.json",
 ): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "larder-test-"));
-  t.after(() => rm(dir, { recursive: true, force: true }));
-  const path = join(dir, name);
+  const path = join(await tempDirectory(t), name);
   await writeFile(path, text);
   return path;
 }
@@ -159,16 +157,4 @@ export function dockerConfig(
     ]),
   );
   return fileWith(t, JSON.stringify({ auths }));
-}
-
-/** Waits until something is so, for 5 s at most. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  what: string,
-): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`not within 5 s: ${what}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }

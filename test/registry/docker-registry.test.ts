@@ -13,7 +13,8 @@ import { startDockerRegistry } from "../../testbed/docker-registry.ts";
 import type { DockerRegistry } from "../../testbed/docker-registry.ts";
 import { writeOciLayout } from "../../testbed/oci-layout-writer.ts";
 import { pushImage } from "../../testbed/push-image.ts";
-import { bytesOf, client, dockerConfig, failureOf, fileWith, sample, until } from "./client.ts";
+import { until } from "../../testbed/until.ts";
+import { bytesOf, client, dockerConfig, failureOf, fileWith, sample } from "./client.ts";
 
 suite("against Debian's docker-registry", () => {
   let registry: DockerRegistry;
@@ -114,6 +115,6 @@ suite("the testbed's docker-registry", () => {
         () => true,
         () => false,
       );
-    await until(async () => !(await answers()), "the registry is gone");
+    await until("the registry is gone", async () => !(await answers()));
   });
 });

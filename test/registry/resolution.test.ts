@@ -6,6 +6,7 @@ import { parsePlatform } from "../../src/registry/platform.ts";
 import { parseReference } from "../../src/registry/reference.ts";
 import { parseRewrite } from "../../src/registry/rewrite.ts";
 import { buildImage, buildIndex } from "../../testbed/built-image.ts";
+import { until } from "../../testbed/until.ts";
 import { amd64, bytesOf, client, failureOf, pair, sample, server } from "./client.ts";
 
 const layer = (text: string) => ({ entries: [{ path: "a.tar", content: text }] });
@@ -91,6 +92,15 @@ suite("resolution at a registry", () => {
     const error = await failureOf(from.image(name));
     assert.equal(error.code, "digest");
     assert.ok(error.message.includes(announced));
+  });
+
+  test("a Content-Encoding header changes nothing for a manifest or a config: their digests are of the bytes as sent", async (t) => {
+    const { at, from, name, image } = await pair(t);
+    const headers = { "Content-Encoding": "gzip" };
+    at.misbehave(/\/manifests\//, { kind: "headers", headers });
+    at.misbehave(/\/blobs\//, { kind: "headers", headers });
+    assert.equal((await from.image(name)).digest, image.digest);
+    for (const seen of at.seen) assert.equal(seen.headers["accept-encoding"], "identity");
   });
 
   test("a manifest from an index is checked against its digest and size there", async (t) => {
@@ -214,7 +224,7 @@ suite("resolution at a registry", () => {
     at.misbehave(/manifests/, { kind: "stall" });
     const stop = new AbortController();
     const pulled = failureOf(from.registry.image(parseReference(name), amd64, stop.signal));
-    while (at.seen.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until("the registry is asked", () => at.seen.length > 0);
     stop.abort();
     assert.equal((await pulled).code, "interrupted");
   });

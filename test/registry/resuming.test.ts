@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { getEventListeners } from "node:events";
 import { suite, test } from "node:test";
 
 import { LarderError } from "../../src/errors.ts";
 import { buildImage } from "../../testbed/built-image.ts";
-import { bytesOf, failureOf, pair, sample, until } from "./client.ts";
+import { until } from "../../testbed/until.ts";
+import { filesOf } from "../image/files-of.ts";
+import { bytesOf, failureOf, pair, sample } from "./client.ts";
 
 const blobs = /\/blobs\//;
 
@@ -27,13 +30,26 @@ suite("a blob over a bad connection", () => {
     assert.deepEqual(ranges(), [undefined, "bytes=100000-"]);
   });
 
+  for (const compression of ["none", "gzip", "zstd"] as const) {
+    test(`a layer (${compression}) that drops again and again is unpacked whole, inside the same hash and the same decompressor`, async (t) => {
+      const content = randomBytes(300_000);
+      const layer = { entries: [{ path: "images/a.tar", content }], compression };
+      const { at, from, name } = await pair(t, buildImage({ layers: [layer] }));
+      const image = await from.image(name);
+      at.misbehave(blobs, { kind: "cut", after: 70_001 }, 3);
+      at.misbehave(blobs, { kind: "cut", after: 250_003, ignoreRange: true });
+      assert.deepEqual(await filesOf(image), { "a.tar": content });
+      assert.equal(from.notices.length, 4);
+    });
+  }
+
   test("the user is told of each retry: what, why and for how long it waits", async (t) => {
     const { at, layer, from } = await resolved(t);
     at.misbehave(blobs, { kind: "cut", after: 100_000 });
     await bytesOf(layer);
     const [notice] = from.notices;
     assert.ok(notice?.kind === "retry");
-    assert.match(notice.what, /sha256:.* of .*team\/app:1/);
+    assert.match(notice.what, /^layer 1 of 1 of .*team\/app:1$/);
     assert.match(notice.why, /connection/);
     assert.equal(notice.delayMs, 750);
   });
@@ -97,7 +113,7 @@ suite("a blob over a bad connection", () => {
     at.misbehave(blobs, { kind: "cut", after: 0 }, Infinity);
     const error = await failureOf(bytesOf(layer));
     assert.equal(error.code, "network");
-    assert.match(error.message, /tried 6 times/);
+    assert.match(error.message, /^cannot get layer 1 of 1 of .*team\/app:1 from .*tried 6 times/);
     assert.equal(at.seen.length, 6);
   });
 
@@ -150,7 +166,7 @@ suite("a blob over a bad connection", () => {
     at.misbehave(blobs, { kind: "cut", after: 10 }, 3);
     await bytesOf((await from.image(name, signal)).layers[0], signal);
     const listeners = () => getEventListeners(signal, "abort").length;
-    await until(() => listeners() === 0, "no listener is left");
+    await until("no listener is left", () => listeners() === 0);
   });
 
   test("the time that a slow reader takes is not counted as time without progress", async (t) => {
@@ -221,7 +237,7 @@ suite("a blob over a bad connection", () => {
       assert.ok(chunk.length > 0);
       break;
     }
-    await until(() => at.connections === 0, "the connection is closed");
+    await until("the connection is closed", () => at.connections === 0);
   });
 
   test("an abort stops a blob that has stalled, at once and as interrupted", async (t) => {
@@ -240,7 +256,7 @@ suite("a blob over a bad connection", () => {
     );
     assert.equal(error.code, "interrupted");
     assert.ok(performance.now() - started < 2_000);
-    await until(() => at.connections === 0, "the connection is closed");
+    await until("the connection is closed", () => at.connections === 0);
   });
 
   test("an abort while it waits for the next try ends the wait", async (t) => {
@@ -280,6 +296,6 @@ suite("a blob over a bad connection", () => {
     const { at, from } = await resolved(t);
     assert.ok(at.connections > 0);
     from.registry.close();
-    await until(() => at.connections === 0, "no connection is open");
+    await until("no connection is open", () => at.connections === 0);
   });
 });
