@@ -7,6 +7,7 @@ import { diskError } from "./disk-error.ts";
 import { parseHidden, type Hidden } from "./leftover.ts";
 import { lockName, probe, type LiveRun } from "./probe.ts";
 import { removeEntry } from "./remove.ts";
+import { setAside } from "./swap.ts";
 
 /** The one run of a name: while it is not released, no other process fills or repairs that name. */
 export interface Run {
@@ -118,6 +119,7 @@ export class Place {
     if (this.#left) return;
     this.#left = true;
     try {
+      await setAside(this.#directory);
       for (const entry of this.#directory.list()) {
         if (entry !== lockName) await removeEntry(this.#directory, entry);
       }

@@ -113,13 +113,15 @@ async function flushSentinel(directory: Directory): Promise<void> {
  * back as content that needs repair, or, without its sentinel, as somebody else's.
  */
 async function discard(parent: Directory, entry: string): Promise<void> {
-  await setAside(parent, entry);
+  if (parent.lookUp(entry)?.isDirectory() === true) {
+    using hidden = parent.open(entry);
+    await setAside(hidden);
+  }
   await removeEntry(parent, entry);
 }
 
-async function setAside(parent: Directory, entry: string): Promise<void> {
-  if (parent.lookUp(entry)?.isDirectory() !== true) return;
-  using hidden = parent.open(entry);
+/** Makes the former content in a hidden directory something that is only being deleted. */
+export async function setAside(hidden: Directory): Promise<void> {
   await removeEntry(hidden, "gone");
   moved(hidden.at("old"), hidden.at("gone"));
 }

@@ -3,6 +3,7 @@ import { interrupted } from "../errors.ts";
 import { openCachePath } from "./cache-path.ts";
 import type { Directory } from "./directory.ts";
 import { diskError, onDisk } from "./disk-error.ts";
+import { parseHidden } from "./leftover.ts";
 import { isName } from "./names.ts";
 import type { Sentinel } from "./sentinel.ts";
 import { openStill, readSentinel, readState, type State } from "./state.ts";
@@ -10,7 +11,7 @@ import { sumLike } from "./sum.ts";
 import { findDamage, type Damage } from "./damage.ts";
 
 export interface VerifyOptions {
-  /** The one resource to look at. Default: every directory whose name a resource can have. */
+  /** The one resource to look at. Default: every one that a directory stands for, or a run's leftover. */
   readonly name?: string;
   /** Read every file and compare it with its checksum. */
   readonly deep: boolean;
@@ -28,6 +29,8 @@ export interface Verdict {
   readonly why?: string;
   readonly digest?: Digest;
   readonly source?: string;
+  /** File name of the archive that it was filled from. */
+  readonly archive?: string;
   readonly owner?: string;
   /** How many files the sentinel lists. */
   readonly files?: number;
@@ -51,7 +54,7 @@ export async function verifyCache(
   using parent = openCachePath(cachePath);
   const verdicts: Verdict[] = [];
   try {
-    const names = options.name === undefined ? directoriesOf(parent, what) : [options.name];
+    const names = options.name === undefined ? namesIn(parent, what) : [options.name];
     for (const name of names) {
       options.signal.throwIfAborted();
       verdicts.push(await judge(parent, name, options));
@@ -63,19 +66,23 @@ export async function verifyCache(
   }
 }
 
-/** A `lost+found`, which root alone may look into, is none of them. */
-function directoriesOf(parent: Directory, what: string): readonly string[] {
-  return onDisk(what, () =>
-    parent
-      .list()
-      .filter((entry) => isName(entry) && parent.lookUp(entry)?.isDirectory() === true)
-      .sort(),
+/**
+ * A `lost+found`, which root alone may look into, is none of them. A name of which only a hidden
+ * directory is there is one: the power went during a swap, and someone has to be told.
+ */
+function namesIn(parent: Directory, what: string): readonly string[] {
+  const names = onDisk(what, () =>
+    parent.list().flatMap((entry) => {
+      if (!isName(entry)) return parseHidden(entry)?.name ?? [];
+      return parent.lookUp(entry)?.isDirectory() === true ? [entry] : [];
+    }),
   );
+  return [...new Set(names)].sort();
 }
 
 async function judge(parent: Directory, name: string, options: VerifyOptions): Promise<Verdict> {
   const state = await readState(parent, name, {}, options.signal);
-  const verdict = verdictOf(name, state);
+  const verdict = state.kind === "absent" ? absent(parent, name) : verdictOf(name, state);
   if (!options.deep || !("sentinel" in state) || state.sentinel === undefined) return verdict;
   const damaged = await damageUnder(parent, name, options);
   if (damaged === undefined) return judge(parent, name, options);
@@ -118,8 +125,17 @@ async function damageIn(
   return damaged;
 }
 
-function verdictOf(name: string, state: State): Verdict {
-  if (state.kind === "absent") return { name, state: "absent", why: "nothing stands there" };
+function absent(parent: Directory, name: string): Verdict {
+  const entries = onDisk(`cannot list ${parent.path}`, () => parent.list());
+  const run = entries.find((entry) => parseHidden(entry)?.name === name);
+  const why =
+    run === undefined
+      ? "nothing stands there"
+      : `nothing stands there yet: ${run} is of a run that is under way, or that was cut short and that the next import of this name goes on with`;
+  return { name, state: "absent", why };
+}
+
+function verdictOf(name: string, state: Exclude<State, { kind: "absent" }>): Verdict {
   if (state.kind === "foreign") return { name, state: "foreign", why: `it is ${state.what}` };
   const facts = factsOf(state.sentinel);
   return state.kind === "complete"
@@ -129,11 +145,12 @@ function verdictOf(name: string, state: State): Verdict {
 
 function factsOf(sentinel: Sentinel | undefined): Partial<Verdict> {
   if (sentinel === undefined) return {};
-  const { digest, source, owner, files, sizes, sums } = sentinel;
+  const { digest, source, archive, owner, files, sizes, sums } = sentinel;
   const known = (file: string): boolean => sumLike(sums?.get(file) ?? "") !== undefined;
   return {
     digest,
     ...(source === undefined ? {} : { source }),
+    ...(archive === undefined ? {} : { archive }),
     ...(owner === undefined ? {} : { owner }),
     files: files.length,
     ...(sizes === undefined ? {} : { bytes: sizes.values().reduce((sum, size) => sum + size, 0) }),

@@ -36,7 +36,7 @@ function notesOf(verdict: Verdict, { deep, cachePath }: VerifyResult): readonly 
   }
   if (verdict.why !== undefined && notes.length === 0) note(verdict.why);
   if (deep && (verdict.unsummed ?? 0) > 0) {
-    note(`${verdict.unsummed} files have no checksum on record, so only their size was checked`);
+    note(`files without a checksum on record: ${verdict.unsummed}; only their size was checked`);
   }
   const remedy = remedyOf(verdict, cachePath ?? "");
   if (remedy !== undefined) note(remedy);
@@ -44,8 +44,9 @@ function notesOf(verdict: Verdict, { deep, cachePath }: VerifyResult): readonly 
 }
 
 function remedyOf(verdict: Verdict, cachePath: string): string | undefined {
-  const { name, state, source = "<source>" } = verdict;
-  const line = `larder import --cache-path ${cachePath} --name ${name} ${source}`;
+  const { name, state, archive, source = "<source>" } = verdict;
+  const from = archive === undefined ? source : `<path of ${archive}>`;
+  const line = `larder import --cache-path ${cachePath} --name ${name} ${from}`;
   const forced = (verdict.damaged ?? []).length > 0 ? " --force" : "";
   if (state === "foreign") return "move it away by hand if this name is wanted";
   if (state === "absent") return `to fill it, run: ${line}`;

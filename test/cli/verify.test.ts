@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
 import { machinePlatform } from "../../src/registry/platform.ts";
-import { buildImage, writeOciLayout } from "../../testbed/image-builder.ts";
+import { buildImage, ociArchive, writeOciLayout } from "../../testbed/image-builder.ts";
 import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { larder } from "./larder-process.ts";
 
@@ -46,7 +46,7 @@ test("verify exits 1 when a file is missing, names it, and says how to repair it
   assert.match(stdout, /^boot: .*one\.tar/m);
   assert.match(
     stdout,
-    /^boot: to repair it, run: larder import --cache-path \S+ --name boot <source>$/m,
+    /^boot: to repair it, run: larder import --cache-path \S+ --name boot <path of layout>$/m,
   );
 });
 
@@ -139,7 +139,7 @@ test("verify says how many files no checksum speaks for", async (context) => {
   assert.equal(exitCode, 0);
   assert.match(
     stdout,
-    /^boot: 2 files have no checksum on record, so only their size was checked$/m,
+    /^boot: files without a checksum on record: 2; only their size was checked$/m,
   );
 });
 
@@ -184,4 +184,34 @@ test("prepare creates nothing: a cache path that is missing is an error", async 
   const { exitCode, stderr } = await larder(["prepare", "--uid", "65532", missing]);
   assert.equal(exitCode, 1, stderr);
   assert.throws(() => execFileSync("stat", [missing], { stdio: "ignore" }));
+});
+
+test("a name that a power cut left between the two renames of a swap is not passed over", async (context) => {
+  const { verify, fill, cachePath } = await setUp(context);
+  const hidden = join(cachePath, ".boot.tmp-0123456789abcdef");
+  await mkdir(hidden);
+  await rename(join(cachePath, "boot"), join(hidden, "old"));
+  for (const words of [[], ["--name", "boot"]]) {
+    const { exitCode, stdout } = await verify(...words);
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /^boot +absent /m);
+    assert.match(
+      stdout,
+      /^boot: nothing stands there yet: \.boot\.tmp-0123456789abcdef is of a run/m,
+    );
+    assert.match(stdout, /^boot: to fill it, run: larder import /m);
+  }
+  assert.equal((await fill("boot")).exitCode, 0);
+  assert.equal((await verify()).exitCode, 0);
+});
+
+test("the line that repairs what came from an archive names the archive", async (context) => {
+  const { verify, cachePath, image } = await setUp(context);
+  const archive = join(await tempDirectory(context), "app.tar");
+  await writeFile(archive, ociArchive([{ image }]));
+  const words = ["import", "--cache-path", cachePath, "--name", "app", archive];
+  assert.equal((await larder(words)).exitCode, 0);
+  await rm(join(cachePath, "app/one.tar"));
+  const { stdout } = await verify("--name", "app");
+  assert.match(stdout, /^app: to repair it, run: larder import .* --name app <path of app\.tar>$/m);
 });
