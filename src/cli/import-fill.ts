@@ -1,6 +1,7 @@
 import { Store, type FillOptions, type FillResult } from "../cache/store.ts";
 import type { Archive } from "../image/archive.ts";
 import type { Image } from "../registry/image.ts";
+import { formatReference } from "../registry/reference.ts";
 import type { ImportRequest, Origin } from "./import-request.ts";
 import type { NoticeTally } from "./notice-tally.ts";
 import type { Reporter } from "./reporter.ts";
@@ -33,7 +34,8 @@ async function fillFromRegistry(
   const { source, reference } = origin;
   let close: (() => unknown) | undefined;
   const open = async (signal: AbortSignal): Promise<Image> => {
-    context.reporter.status(`asking for ${source}`);
+    // In full, so that whoever meant a file of that name sees what it was taken for.
+    context.reporter.status(`asking for ${formatReference(reference)}`);
     // Loaded here, since what is complete already needs no registry client.
     const { Registry } = await import("../registry/registry.ts");
     const registry = new Registry({

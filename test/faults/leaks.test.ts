@@ -23,7 +23,9 @@ import { start } from "../cli/larder-process.ts";
 const platform = machinePlatform();
 const image = buildImage({
   platform,
-  layers: [{ entries: [{ path: "a.tar", content: Buffer.alloc(400_000, "a") }] }],
+  layers: [
+    { entries: [{ path: "a.tar", content: Buffer.alloc(400_000, "a") }], compression: "none" },
+  ],
 });
 
 /** Descriptors, timers, sockets and children that keep or could keep a process busy. */

@@ -97,6 +97,8 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     const { exitCode, stderr } = await second.finished;
     assert.equal(exitCode, signal === "SIGTERM" ? 143 : null, stderr);
     assert.equal(resultOf(await first.finished), "pulled");
+    // What a killed one leaves, its hidden directory, is the next one's to sweep.
+    if (signal === "SIGKILL") assert.equal(resultOf(await begin("app").finished), "complete");
     assert.deepEqual(await readdir(path), ["app"]);
     await verified();
   });
