@@ -60,7 +60,7 @@ function remedy({ status, headers, signedIn }: Response): string {
     case 403:
       return signedIn === true
         ? "check that the credentials for it are right and may pull from this repository"
-        : noCredentials;
+        : "it was asked without credentials: if it wants some, `docker login` makes them, and --registry-config names the file that has them";
     case 404:
       return "check the spelling of repository and tag, and that it was pushed; some registries say this for lack of credentials too";
     case 429:
