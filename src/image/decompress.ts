@@ -6,7 +6,7 @@ import { type Engine, type Fed, Feeder } from "./feeder.ts";
 export type Compression = "none" | "gzip" | "zstd";
 
 /** Bytes that come out at a time. Small, since each block lives until it is hashed and written. */
-const outputBytes = 128 * 1024;
+const outputBytes = 64 * 1024;
 
 /**
  * The largest zstd window accepted, as a power of two: what `zstd --ultra -22` makes, and so the

@@ -4,6 +4,9 @@ import { fileURLToPath } from "node:url";
 /** The program as it runs from a checkout. */
 export const mainFile = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
+/** The same in one file, as it ships; `make bundle` makes it, and so does `make test`. */
+export const bundleFile = fileURLToPath(new URL("../../dist/larder.mjs", import.meta.url));
+
 export interface Finished {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -19,6 +22,8 @@ export interface Started {
 export interface StartOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** The entry point, where it is not the sources'. */
+  readonly main?: string;
   /** A file descriptor to take the place of standard output. */
   readonly stdout?: number;
 }
@@ -26,7 +31,7 @@ export interface StartOptions {
 /** Starts `larder` as a process of its own, with no variable of the test's that could reach it. */
 export function start(words: readonly string[], options: StartOptions = {}): Started {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [mainFile, ...words], {
+  const child = spawn(process.execPath, [options.main ?? mainFile, ...words], {
     env: { PATH, HOME, ...options.env },
     cwd: options.cwd,
     stdio: ["ignore", options.stdout ?? "pipe", "pipe"],
