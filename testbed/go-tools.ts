@@ -8,14 +8,17 @@ import { runCommand } from "./command.ts";
 import { goCommand } from "./go.ts";
 
 export interface GoGroup {
-  /** The folder under `testbed/` that holds the module: `go.mod`, `go.sum` and `tools.go`. */
+  /**
+   * The folder under `testbed/` that holds the module: `go.mod`, `go.sum` and either `tools.go`,
+   * which imports the commands, or `main.go`, which is one.
+   */
   readonly name: string;
   /** For `-ldflags`, beside `-s -w`: `-X main.version=1`. */
   readonly ldflags?: string;
 }
 
 /**
- * Builds every command that the group's `tools.go` imports, once for each content of its folder.
+ * Builds every command of the group, once for each content of its folder.
  * @returns the folder with the programs, each under the last part of its import path
  */
 export async function buildGoTools(group: GoGroup): Promise<string> {
@@ -23,7 +26,7 @@ export async function buildGoTools(group: GoGroup): Promise<string> {
   const hash = await hashOf(source, group.ldflags ?? "");
   return cached(`go-tools/${group.name}-${arch()}-${hash}`, async (dir) => {
     const go = await goCommand();
-    const commands = importsOf(await readFile(join(source, "tools.go"), "utf8"));
+    const commands = await commandsOf(source);
     const ldflags = ["-s", "-w", group.ldflags].filter(Boolean).join(" ");
     await runCommand(
       go,
@@ -31,6 +34,11 @@ export async function buildGoTools(group: GoGroup): Promise<string> {
       { cwd: source, env: { CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" } },
     );
   });
+}
+
+async function commandsOf(source: string): Promise<string[]> {
+  if ((await readdir(source)).includes("main.go")) return ["."];
+  return importsOf(await readFile(join(source, "tools.go"), "utf8"));
 }
 
 /** The import paths in a Go file, which are the commands to build. */
