@@ -36,3 +36,39 @@ test("a cache path is normalised once, at the edge", async (t) => {
   assert.equal((await Store.open(`${path}//`)).path, path);
   await assert.rejects(Store.open("relative"), refusal("usage", /slash/));
 });
+
+test("a directory above the cache path that this user may not enter is named, with what opens it", async (t) => {
+  assert.equal(process.geteuid?.(), 0, "run this test as root: it acts as another user");
+  const folder = await tempDirectory(t);
+  fs.chmodSync(folder, 0o755);
+  const closed = join(folder, "closed");
+  fs.mkdirSync(join(closed, "open/cache"), { recursive: true });
+  fs.chmodSync(closed, 0o744);
+  const names = refusal(
+    "cache-path",
+    /: user 65532 may not enter (\S+\/closed): make that directory searchable for this user \(chmod a\+x \1\)/,
+  );
+  process.seteuid?.(65532);
+  try {
+    await assert.rejects(Store.open(join(closed, "open/cache")), names);
+    await assert.rejects(Store.open(join(closed, "missing")), names);
+  } finally {
+    process.seteuid?.(0);
+  }
+});
+
+test("a cache path of somebody else's that this user may not read is to be handed over", async (t) => {
+  assert.equal(process.geteuid?.(), 0, "run this test as root: it acts as another user");
+  const path = join(await tempDirectory(t), "cache");
+  fs.chmodSync(join(path, ".."), 0o755);
+  fs.mkdirSync(path, { mode: 0o700 });
+  process.seteuid?.(65532);
+  try {
+    await assert.rejects(
+      Store.open(path),
+      refusal("cache-path", /user 65532 may not write there: .*larder prepare --uid 65532 \S+$/),
+    );
+  } finally {
+    process.seteuid?.(0);
+  }
+});

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
+import { dirname } from "node:path";
 
-import { isSystemError, LarderError } from "../errors.ts";
+import { hasCode, isSystemError, LarderError } from "../errors.ts";
 import { kindOf } from "../image/file-kind.ts";
 import { Directory } from "./directory.ts";
 import { diskError } from "./disk-error.ts";
@@ -51,6 +52,12 @@ function explain(path: string, error: unknown): LarderError {
   const code = isSystemError(error) ? error.code : undefined;
   const user = process.geteuid?.() ?? "this user";
   if (code === "EACCES" || code === "EPERM") {
+    const closed = closedDirectory(path);
+    if (closed !== undefined) {
+      const why = `user ${user} may not enter ${closed}`;
+      const todo = `make that directory searchable for this user (chmod a+x ${closed}), or run as root`;
+      return refuse(path, why, todo, error);
+    }
     const todo = `run as root, or give it to this user: larder prepare --uid ${user} ${path}`;
     return refuse(path, `user ${user} may not write there`, todo, error);
   }
@@ -65,6 +72,20 @@ function explain(path: string, error: unknown): LarderError {
     return refuse(path, "it has too many symbolic links", "name the directory itself", error);
   }
   return diskError(`cannot use the cache path ${path}`, error);
+}
+
+/** The first directory above a path that this user may not pass through; undefined where all are open. */
+function closedDirectory(path: string): string | undefined {
+  const above = dirname(path);
+  if (above === path) return undefined;
+  const closed = closedDirectory(above);
+  if (closed !== undefined) return closed;
+  try {
+    fs.lstatSync(path);
+    return undefined;
+  } catch (error) {
+    return hasCode(error, "EACCES") ? above : undefined;
+  }
 }
 
 function refuse(path: string, why: string, todo: string, cause?: unknown): LarderError {

@@ -76,17 +76,18 @@ async function eachOf(
   return removed;
 }
 
-/** What is left of a name's dead runs, for who holds its lock. */
+/** What is left of a name's dead runs, for who holds its lock; `hurry` as `removeEntry` takes it. */
 export async function sweepDead(
   parent: Directory,
   run: Run,
   name: string,
+  hurry?: AbortSignal,
 ): Promise<readonly Removed[]> {
   const removed: Removed[] = [];
   for (const entry of run.dead) {
     // It may have begun to listen since it was taken for dead: it waits for this run then.
     if (await isLive(parent, entry)) continue;
-    await recover(parent, entry, name);
+    await recover(parent, entry, name, hurry);
     removed.push({ kind: "leftover", name, entry });
   }
   return removed;
@@ -110,6 +111,11 @@ export async function collect(
     const gone = await whileHeld(run, () => takeAway(parent, run, name, mayRemove));
     return gone ? [{ kind: "directory", name, entry: name }] : [];
   });
+}
+
+/** Names of the directories that `collect` may be asked about. @throws LarderError `disk` */
+export function collectable(parent: Directory): readonly string[] {
+  return entriesOf(parent).filter((name) => isName(name) && isUnclaimed(parent, name, () => true));
 }
 
 /** Runs an action and releases the lock, whatever comes of it. */

@@ -3,8 +3,9 @@ import { constants, promises } from "node:fs";
 import { hasCode } from "../errors.ts";
 import { kindOf } from "../image/file-kind.ts";
 import type { Directory } from "./directory.ts";
-import { diskError } from "./disk-error.ts";
+import { diskError, onDisk } from "./disk-error.ts";
 import type { Sentinel } from "./sentinel.ts";
+import { openStill, readSentinel } from "./state.ts";
 import { sumLike } from "./sum.ts";
 
 /** A file that is not what its sentinel says. */
@@ -36,6 +37,36 @@ export async function findDamage(
     signal.throwIfAborted();
     throw diskError(`cannot read ${directory.path}/${name}`, error);
   }
+}
+
+/**
+ * Compares some files of a resource's directory with what its sentinel says of them; those that it
+ * does not list are nobody's business. In words, for the first that differs.
+ *
+ * @throws LarderError `disk`; the signal's reason
+ */
+export async function findDamageAmong(
+  parent: Directory,
+  name: string,
+  files: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const what = `cannot look at ${parent.path}/${name}`;
+  const directory = onDisk(what, () => openStill(parent, name));
+  if (directory === undefined) return undefined;
+  using _ = directory;
+  const sentinel = onDisk(what, () => readSentinel(directory))?.sentinel;
+  if (sentinel === undefined) return undefined;
+  const listed = new Set(sentinel.files);
+  for (const file of files ?? sentinel.files) {
+    if (!listed.has(file)) continue;
+    const damage = await findDamage(directory, file, sentinel, signal);
+    if (damage === undefined) continue;
+    // What was put in place meanwhile is another directory's story.
+    if (!onDisk(what, () => parent.holds(name, directory))) return undefined;
+    return `${JSON.stringify(file)} should be ${damage.expected} and is ${damage.actual}`;
+  }
+  return undefined;
 }
 
 async function compare(

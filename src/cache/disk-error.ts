@@ -13,6 +13,8 @@ const remedies: Remedies = {
   EIO: "the disk reports errors: look into the kernel's log (dmesg) and replace the disk",
   EUCLEAN: "the file system is damaged: unmount it and run fsck",
   ENAMETOOLONG: "this file system cannot hold such a name: use ext4 or xfs",
+  EFBIG:
+    "raise the limit of the process, where it has one (ulimit -f), or use a file system that holds larger files, such as ext4 or xfs",
   EBUSY: mountPoint,
   EXDEV: mountPoint,
   ENOTSUP: "the cache path must be on a local Linux file system, such as ext4 or xfs",

@@ -20,16 +20,23 @@ export function createFile(path: string, owner: Owner | undefined): number {
   }
 }
 
-/** Writes a small file whole and makes its content durable, not its name. Throws system errors. */
+/**
+ * Writes a small file whole and makes its content durable, not its name. Throws system errors, and
+ * whatever the pieces throw.
+ *
+ * @param content the whole of it, or pieces that are made as they are written
+ */
 export async function writeDurably(
   directory: Directory,
   name: string,
-  content: string,
+  content: string | Generator<string>,
   owner: Owner | undefined,
 ): Promise<void> {
   const fd = createFile(directory.at(name), owner);
   try {
-    fs.writeFileSync(fd, content);
+    for (const piece of typeof content === "string" ? [content] : content) {
+      fs.writeFileSync(fd, piece);
+    }
     await syncDescriptor(fd);
   } finally {
     fs.closeSync(fd);

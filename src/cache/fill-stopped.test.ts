@@ -133,3 +133,29 @@ test("a name that breaks the rules is refused before anything is looked at", asy
   const path = await tempDirectory(t);
   await assert.rejects(fill(path, unreachable, { name: "../x" }), refusal("usage", /"\.\.\/x"/));
 });
+
+test("a cancelled fill that may not clean up for long says what it left, and the next one removes that", async (t) => {
+  const path = await tempDirectory(t);
+  await fill(path, image);
+  const many = filesImage(
+    Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${n}.tar`, "x"])),
+  );
+  const stop = new AbortController();
+  const hurry = AbortSignal.abort();
+  const progress = {
+    layerStarted: () => {},
+    layerRead: () => {},
+    layerDone: () => stop.abort(),
+  };
+  await assert.rejects(
+    fill(path, many, { force: true, signal: stop.signal, hurry, progress }),
+    refusal(
+      "interrupted",
+      /cannot remove all of .*: it was told to stop, and there are more files/,
+    ),
+  );
+  assert.equal((await entriesOf(path)).length, 2);
+  assert.deepEqual(await entriesOf(join(path, "app")), [sentinelName, "a.tar", "b.tar"]);
+  assert.equal((await fill(path, image)).result, "complete");
+  assert.deepEqual(await entriesOf(path), ["app"]);
+});

@@ -5,13 +5,8 @@ import { formatPlatform } from "../registry/platform.ts";
 import type { Directory } from "./directory.ts";
 import { writeDurably } from "./file.ts";
 import type { Run } from "./place.ts";
-import {
-  formatSentinel,
-  maxSentinelBytes,
-  sentinelName,
-  type Sentinel,
-  type SentinelOwner,
-} from "./sentinel.ts";
+import { maxSentinelBytes, sentinelName, type Sentinel, type SentinelOwner } from "./sentinel.ts";
+import { sentinelPieces } from "./sentinel-pieces.ts";
 import { checkSpace, spaceOf, type MinFree } from "./space.ts";
 import { swap } from "./swap.ts";
 import { Writer } from "./writer.ts";
@@ -82,15 +77,30 @@ function describe(
     resolved,
     ...(platform === undefined ? {} : { platform: formatPlatform(platform) }),
     layers: layers.map(({ diffId }) => diffId),
-    sizes: new Map(survivors.map((file) => [file.name, file.size])),
+    sizes: sizesOf(survivors),
     sums,
   };
 }
 
-function textOf(sentinel: Sentinel): string {
-  const text = formatSentinel(sentinel);
-  if (Buffer.byteLength(text) <= maxSentinelBytes) return text;
-  throw new LarderError("image", {
+function sizesOf(
+  survivors: readonly { readonly name: string; readonly size: number }[],
+): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>();
+  for (const { name, size } of survivors) sizes.set(name, size);
+  return sizes;
+}
+
+function* textOf(sentinel: Sentinel): Generator<string, void, undefined> {
+  let bytes = 0;
+  for (const piece of sentinelPieces(sentinel)) {
+    bytes += Buffer.byteLength(piece);
+    if (bytes > maxSentinelBytes) throw tooLong();
+    yield piece;
+  }
+}
+
+function tooLong(): LarderError {
+  return new LarderError("image", {
     what: "cannot write the list of the image's files",
     why: `it would have more than ${maxSentinelBytes} bytes`,
     todo: "put fewer files into the image, or give them shorter names",

@@ -16,8 +16,13 @@ export interface Run {
   readonly entry: string;
   /** Hidden directories of dead runs of the same name, as they were when the lock was taken. */
   readonly dead: readonly string[];
-  /** Removes the hidden directory, then lets the next run begin. Call once, on every path. */
-  release(): Promise<void>;
+  /**
+   * Removes the hidden directory, then lets the next run begin. Call once, on every path.
+   *
+   * @param hurry leaves what is still there to the next run once it aborts
+   * @throws LarderError `disk`; `interrupted` where something is left
+   */
+  release(hurry?: AbortSignal): Promise<void>;
 }
 
 /** The other runs of a name: the live ones, lowest first, and the directories of the dead. */
@@ -107,7 +112,7 @@ export class Place {
       directory: this.#directory,
       entry: this.hidden.entry,
       dead,
-      release: () => this.leave(),
+      release: (hurry) => this.leave(hurry),
     };
   }
 
@@ -115,13 +120,13 @@ export class Place {
    * Removes the directory, and only then stops listening: those that wait wake up to a clean place.
    * The socket goes last, since without it the rest would be taken for a dead run's.
    */
-  async leave(): Promise<void> {
+  async leave(hurry?: AbortSignal): Promise<void> {
     if (this.#left) return;
     this.#left = true;
     try {
-      await setAside(this.#directory);
+      await setAside(this.#directory, hurry);
       for (const entry of this.#directory.list()) {
-        if (entry !== lockName) await removeEntry(this.#directory, entry);
+        if (entry !== lockName) await removeEntry(this.#directory, entry, hurry);
       }
       await removeEntry(this.#parent, this.hidden.entry);
     } catch (error) {

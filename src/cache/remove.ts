@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 
-import { hasCode } from "../errors.ts";
+import { hasCode, LarderError } from "../errors.ts";
 import { pathOnly, type Directory } from "./directory.ts";
 import { Slices } from "./slices.ts";
 
@@ -19,11 +19,30 @@ interface Top {
 
 /**
  * Removes an entry of a directory and all that is in it; none there is fine. Follows no link, makes
- * unreadable directories readable first, and copes with others who remove the same. Throws the
- * system's errors. Cannot be interrupted: it is what an interruption does.
+ * unreadable directories readable first, and copes with others who remove the same. An interruption
+ * does not end it, since it is what an interruption does; but that may take only so long.
+ *
+ * @param hurry leaves the rest to the next run once it aborts
+ * @throws the system's errors; LarderError `interrupted` where something is left
  */
-export async function removeEntry(parent: Directory, name: string): Promise<void> {
-  await removeAt(parent.self, Buffer.from(name), new Slices());
+export async function removeEntry(
+  parent: Directory,
+  name: string,
+  hurry?: AbortSignal,
+): Promise<void> {
+  try {
+    await removeAt(parent.self, Buffer.from(name), new Slices(hurry));
+  } catch (error) {
+    throw hurry?.aborted === true && error === hurry.reason ? leftBehind(parent, name) : error;
+  }
+}
+
+function leftBehind(parent: Directory, name: string): LarderError {
+  return new LarderError("interrupted", {
+    what: `cannot remove all of ${parent.path}/${name}`,
+    why: "it was told to stop, and there are more files than can be removed in the time for that",
+    todo: "run it again to finish: that removes what is left first",
+  });
 }
 
 // Names are bytes here: whatever somebody put into a leftover must go, UTF-8 or not.

@@ -9,7 +9,7 @@ import {
   formatSentinel,
   isFileName,
   parseSentinel,
-  withOwner,
+  withMembers,
   type Sentinel,
 } from "./sentinel.ts";
 
@@ -80,7 +80,7 @@ test("a listed file is a base name: nothing in a sentinel leads out of its direc
 
 test("keys that Larder does not know survive adoption, to the last digit", () => {
   const text = `{"owner":"imagecachectl","digest":"${digest}","files":["a"],"future":{"n":123456789012345678901234567890,"e":1e400,"__proto__":[1.0]}}`;
-  const adopted = withOwner(Buffer.from(text), "image-cache-agent");
+  const adopted = withMembers(Buffer.from(text), { owner: "image-cache-agent" });
   assert.match(adopted, /123456789012345678901234567890/);
   assert.match(adopted, /1e400/);
   assert.match(adopted, /"__proto__": \[\s*1\.0\s*\]/);

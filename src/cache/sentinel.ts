@@ -66,13 +66,19 @@ export function formatSentinel(sentinel: Sentinel): string {
   return `${JSON.stringify(object, undefined, sentinel.files.length > 1000 ? 0 : 2)}\n`;
 }
 
+/** What is written anew in a sentinel that stands already. */
+export interface SentinelMembers {
+  readonly owner?: SentinelOwner;
+  readonly resolved?: Digest;
+}
+
 /**
- * The bytes of a valid sentinel with another owner. Everything else stays as it was written, keys
+ * The bytes of a valid sentinel with other members. Everything else stays as it was written, keys
  * and numbers that Larder does not understand included.
  */
-export function withOwner(bytes: Uint8Array, owner: SentinelOwner): string {
+export function withMembers(bytes: Uint8Array, members: SentinelMembers): string {
   const object = asObject(JSON.parse(decode(bytes), keepNumber)) ?? {};
-  return `${JSON.stringify({ ...object, owner }, undefined, 2)}\n`;
+  return `${JSON.stringify({ ...object, ...members }, undefined, 2)}\n`;
 }
 
 /** A reviver that keeps numbers as they are spelt, however long. */

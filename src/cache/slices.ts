@@ -20,8 +20,9 @@ export class Slices {
   pause(): Promise<void> | undefined {
     // The clock is looked at every now and then: it costs as much as a system call.
     this.#count += 1;
-    if (this.#count % 16 !== 0 || performance.now() < this.#until) return undefined;
-    return this.#rest();
+    if (this.#count % 16 !== 0) return undefined;
+    const goesOn = this.#signal?.aborted !== true && performance.now() < this.#until;
+    return goesOn ? undefined : this.#rest();
   }
 
   async #rest(): Promise<void> {

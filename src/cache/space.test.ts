@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { InsufficientDiskError } from "../errors.ts";
-import { formatBytes } from "./amount.ts";
 import { checkSpace, reserveOf } from "./space.ts";
 
 const space = { free: 1000, total: 4000 };
@@ -35,13 +34,6 @@ test("what is needed and the reserve must both fit into the free space", () => {
 test("too little space says how much is free, needed, kept and missing at least", () => {
   assert.throws(
     () => checkSpace("cannot fill /c/app", "/c", space, 600, { bytes: 500 }),
-    /1000 bytes are free below \/c, at least 600 bytes more are needed and 500 bytes shall stay free: free at least 100 bytes there/,
+    /1000 B are free below \/c, at least 600 B more are needed and 500 B shall stay free: free at least 100 B there/,
   );
-});
-
-test("amounts are rounded up, so that freeing what is asked for is enough", () => {
-  assert.equal(formatBytes(1023), "1023 bytes");
-  assert.equal(formatBytes(1024), "1.0 KiB");
-  assert.equal(formatBytes(1025), "1.1 KiB");
-  assert.equal(formatBytes(5 * 1024 ** 4), "5.0 TiB");
 });

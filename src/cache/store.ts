@@ -1,8 +1,18 @@
 import { interrupted, LarderError } from "../errors.ts";
+import type { Digest } from "../registry/digest.ts";
 import type { Image } from "../registry/image.ts";
-import { adopt, isAdoptable } from "./adopt.ts";
+import { readAgentState, writeAgentState } from "./agent-state.ts";
 import { checkWritable, openCachePath } from "./cache-path.ts";
-import { collect, sweep, sweepDead, whileHeld, type MayRemove, type Removed } from "./collect.ts";
+import {
+  collect,
+  collectable,
+  sweep,
+  sweepDead,
+  whileHeld,
+  type MayRemove,
+  type Removed,
+} from "./collect.ts";
+import { findDamageAmong } from "./damage.ts";
 import type { Directory } from "./directory.ts";
 import { diskError, onDisk } from "./disk-error.ts";
 import { pull, type PullOptions } from "./fill.ts";
@@ -11,12 +21,19 @@ import { parseHidden } from "./leftover.ts";
 import { lock } from "./lock.ts";
 import type { Run } from "./place.ts";
 import { checkCachePath, checkName } from "./names.ts";
+import { adopting, rewriteSentinel, wouldChange, type Change } from "./rewrite-sentinel.ts";
 import type { Sentinel } from "./sentinel.ts";
+import { spaceOf, type Space } from "./space.ts";
 import { readState, type State, type Want } from "./state.ts";
 
 export interface FillOptions extends PullOptions {
   /** Fill again what is complete. Default false. */
   readonly force?: boolean | undefined;
+  /**
+   * Aborts some time after `signal`: what has not been removed by then is left to the next run of the
+   * name, and the error says so. Default never.
+   */
+  readonly hurry?: AbortSignal | undefined;
   /** Told once when another run for the same name has to be waited for. */
   readonly onWait?: ((message: string) => void) | undefined;
 }
@@ -83,13 +100,15 @@ export class Store {
       if (done !== undefined) return done;
       checkWritable(parent);
       const run = await lock(parent, name, options);
-      const filled = await held(run, () => fillHeld(parent, run, name, want, openImage, options));
+      const work = () => fillHeld(parent, run, name, want, openImage, options);
+      const filled = await held(run, work, options.hurry);
       this.#refuseMoved(parent, what);
       return filled;
     } catch (error) {
       const failure = diskError(what, error);
-      // A disk error is told even then: it may be why something was left behind.
-      throw signal.aborted && failure.code !== "disk" ? interrupted(what, error) : failure;
+      // Told even then, since either may say that something was left behind.
+      const told = ["disk", "interrupted"].includes(failure.code);
+      throw signal.aborted && !told ? interrupted(what, error) : failure;
     }
   }
 
@@ -100,12 +119,73 @@ export class Store {
    * @throws LarderError `disk`, `cache-path`, `interrupted`
    */
   async adopt(name: string, signal: AbortSignal): Promise<boolean> {
-    checkName(name);
+    return await this.#rewrite(name, adopting, signal);
+  }
+
+  /**
+   * Records what a complete directory's reference named at the registry, where an older agent left
+   * that out. False where something is recorded already, or the directory holds another image.
+   *
+   * @param digest of the image that the directory shall hold
+   * @throws LarderError `disk`, `cache-path`, `interrupted`
+   */
+  async recordResolved(
+    name: string,
+    { digest, resolved }: { readonly digest: Digest; readonly resolved: Digest },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const change: Change = (sentinel) =>
+      sentinel.resolved === undefined && sentinel.digest === digest ? { resolved } : undefined;
+    return await this.#rewrite(name, change, signal);
+  }
+
+  /**
+   * Directories with a valid sentinel that are the agent's, or nobody's: what collection is about.
+   *
+   * @throws LarderError `disk`, `cache-path`
+   */
+  collectable(): readonly string[] {
     using parent = this.#open();
-    if (!isAdoptable(parent, name)) return false;
-    checkWritable(parent);
-    const run = await lock(parent, name, { signal });
-    return await whileHeld(run, () => adopt(parent, run, name));
+    return collectable(parent);
+  }
+
+  /**
+   * Reads listed files of a directory and compares them with their checksums, or with their sizes
+   * where there are none. Undefined where nothing speaks against them, or nobody listed them.
+   *
+   * @param files undefined for all that are listed
+   * @returns what is wrong with the first that differs: `"a.tar" should be ... and is ...`
+   * @throws LarderError `disk`, `cache-path`; the signal's reason
+   */
+  async damage(
+    name: string,
+    files: readonly string[] | undefined,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    using parent = this.#open();
+    return await findDamageAmong(parent, checkName(name), files, signal);
+  }
+
+  /** What the agent kept here, or undefined. @throws LarderError `disk`, `cache-path` */
+  readAgentState(): Buffer | undefined {
+    using parent = this.#open();
+    return onDisk(`cannot read the agent's state below ${this.path}`, () => readAgentState(parent));
+  }
+
+  /** @throws LarderError `disk`, `cache-path` */
+  async writeAgentState(text: string): Promise<void> {
+    using parent = this.#open();
+    try {
+      await writeAgentState(parent, text);
+    } catch (error) {
+      throw diskError(`cannot keep the agent's state below ${this.path}`, error);
+    }
+  }
+
+  /** Free and total bytes of what the cache path is on. @throws LarderError `disk`, `cache-path` */
+  space(): Space {
+    using parent = this.#open();
+    return onDisk(`cannot look at ${this.path}`, () => spaceOf(parent));
   }
 
   /**
@@ -126,6 +206,15 @@ export class Store {
   async sweep(name?: string): Promise<readonly Removed[]> {
     using parent = this.#open();
     return await sweep(parent, name === undefined ? undefined : checkName(name));
+  }
+
+  async #rewrite(name: string, change: Change, signal: AbortSignal): Promise<boolean> {
+    checkName(name);
+    using parent = this.#open();
+    if (!wouldChange(parent, name, change)) return false;
+    checkWritable(parent);
+    const run = await lock(parent, name, { signal });
+    return await whileHeld(run, () => rewriteSentinel(parent, run, name, change));
   }
 
   /** Not kept open: what is mounted there may change, and must be free to be unmounted. */
@@ -169,8 +258,8 @@ async function fillHeld(
   openImage: (signal: AbortSignal) => Promise<Image>,
   options: FillOptions,
 ): Promise<FillResult> {
-  const { force, signal } = options;
-  await sweepDead(parent, run, name);
+  const { force, signal, hurry } = options;
+  await sweepDead(parent, run, name, hurry);
   const state = await readState(parent, name, want, signal);
   if (state.kind === "foreign") throw foreignError(parent, name, state.what);
   const done = force === true ? undefined : completeResult(parent, name, state);
@@ -197,14 +286,14 @@ function bytesOf({ sizes }: Sentinel): number {
 }
 
 /** What a run leaves when its work is done is the next one's to sweep, and no failure of its own. */
-async function held<T>(run: Run, work: () => Promise<T>): Promise<T> {
+async function held<T>(run: Run, work: () => Promise<T>, hurry?: AbortSignal): Promise<T> {
   let result: T;
   try {
     result = await work();
   } catch (error) {
-    await run.release();
+    await run.release(hurry);
     throw error;
   }
-  await run.release().catch(() => {});
+  await run.release(hurry).catch(() => {});
   return result;
 }

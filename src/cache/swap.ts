@@ -40,14 +40,20 @@ export async function swap(parent: Directory, hidden: Directory, name: string): 
  * Goes on where a dead run stopped, and removes its hidden directory. Only for who holds the lock of
  * that name.
  *
- * @throws LarderError `disk`
+ * @param hurry as `removeEntry` takes it
+ * @throws LarderError `disk`; `interrupted` where something is left of it
  */
-export async function recover(parent: Directory, entry: string, name: string): Promise<void> {
+export async function recover(
+  parent: Directory,
+  entry: string,
+  name: string,
+  hurry?: AbortSignal,
+): Promise<void> {
   const what = `cannot clear up ${parent.path}/${entry}, which a dead run left`;
   try {
     makeAccessible(parent, entry);
     await restore(parent, entry, name);
-    await discard(parent, entry);
+    await discard(parent, entry, hurry);
   } catch (error) {
     throw diskError(what, error);
   }
@@ -112,17 +118,21 @@ async function flushSentinel(directory: Directory): Promise<void> {
  * Removes a hidden directory. The former content is renamed first: half deleted, it must not come
  * back as content that needs repair, or, without its sentinel, as somebody else's.
  */
-async function discard(parent: Directory, entry: string): Promise<void> {
+async function discard(
+  parent: Directory,
+  entry: string,
+  hurry: AbortSignal | undefined,
+): Promise<void> {
   if (parent.lookUp(entry)?.isDirectory() === true) {
     using hidden = parent.open(entry);
-    await setAside(hidden);
+    await setAside(hidden, hurry);
   }
-  await removeEntry(parent, entry);
+  await removeEntry(parent, entry, hurry);
 }
 
 /** Makes the former content in a hidden directory something that is only being deleted. */
-export async function setAside(hidden: Directory): Promise<void> {
-  await removeEntry(hidden, "gone");
+export async function setAside(hidden: Directory, hurry?: AbortSignal): Promise<void> {
+  await removeEntry(hidden, "gone", hurry);
   moved(hidden.at("old"), hidden.at("gone"));
 }
 

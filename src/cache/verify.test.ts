@@ -159,3 +159,55 @@ test("what no resource can be called, such as a disk's lost+found, is not looked
   fs.mkdirSync(join(path, "Upper"));
   assert.deepEqual(await verify(path), []);
 });
+
+/** Acts as a user without privileges, whom modes keep from reading. */
+async function withoutPrivileges<T>(path: string, action: () => Promise<T>): Promise<T> {
+  assert.equal(process.geteuid?.(), 0, "run this test as root: it acts as another user");
+  fs.chmodSync(path, 0o755);
+  process.seteuid?.(65532);
+  try {
+    return await action();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+test("a file that cannot be read is told with the reason, and every other file is read all the same", async (t) => {
+  const path = await tempDirectory(t);
+  await fill(path, filesImage({ "a.tar": "alpha", "b.tar": "beta", "c.tar": "gamma" }));
+  fs.chmodSync(join(path, "app", "a.tar"), 0);
+  const read: string[] = [];
+  const onFile = (_: string, file: string): unknown => read.push(file);
+  const [verdict] = await withoutPrivileges(path, () => verify(path, { deep: true, onFile }));
+  assert.deepEqual(read, ["a.tar", "b.tar", "c.tar"]);
+  assert.equal(verdict?.state, "unreadable");
+  assert.deepEqual(
+    verdict?.unreadable?.map(({ name }) => name),
+    ["a.tar"],
+  );
+  assert.match(verdict?.why ?? "", /^cannot read .*\/app\/a\.tar: permission denied \(EACCES\): /);
+});
+
+test("a directory with a damaged file and an unreadable one is incomplete, and tells of both", async (t) => {
+  const path = await tempDirectory(t);
+  await fill(path, image);
+  fs.chmodSync(join(path, "app", "a.tar"), 0);
+  fs.writeFileSync(join(path, "app", "b.tar"), "BETA");
+  const [verdict] = await withoutPrivileges(path, () => verify(path, { deep: true }));
+  assert.equal(verdict?.state, "incomplete");
+  assert.equal(verdict?.unreadable?.[0]?.name, "a.tar");
+  assert.equal(verdict?.damaged?.[0]?.name, "b.tar");
+});
+
+test("a directory that cannot be looked at is told with the reason, and keeps no other from its turn", async (t) => {
+  const path = await tempDirectory(t);
+  for (const name of ["a", "b", "c"]) await fill(path, image, { name });
+  fs.chmodSync(join(path, "a"), 0);
+  fs.chmodSync(join(path, "b", sentinelName), 0);
+  const verdicts = await withoutPrivileges(path, () => verify(path));
+  assert.deepEqual(
+    verdicts.map(({ name, state }) => `${name} ${state}`),
+    ["a unreadable", "b unreadable", "c complete"],
+  );
+  assert.match(verdicts[0]?.why ?? "", /^cannot look at .*\/a: permission denied \(EACCES\): /);
+});

@@ -29,15 +29,6 @@ export interface WriterOptions {
   readonly minFree?: MinFree | undefined;
 }
 
-/** What is known of a file from when it is begun. */
-interface Written {
-  readonly name: string;
-  /** Where it is: under its own name in `new`, or by number where that was taken, in `spare`. */
-  readonly spare: boolean;
-  sum: string;
-  durable: boolean;
-}
-
 /**
  * Writes the files of an image into the directories `new` and `spare` of a run: each file
  * exclusively, 0644, with a checksum; flushed on the way, so that little is left to flush in the end.
@@ -47,8 +38,14 @@ export class Writer implements Sink {
   readonly directory: Directory;
   readonly owner: Owner | undefined;
   readonly #options: WriterOptions;
-  readonly #files = new Map<number, Written>();
-  readonly #taken = new Set<string>();
+  /** Names by the files' ids. */
+  readonly #names: string[] = [];
+  /** Checksums by the files' ids, as text. */
+  readonly #sums: string[] = [];
+  /** By name, the one file that has it in `new`; the others are in `spare`, by their ids. */
+  readonly #holders = new Map<string, number>();
+  /** Files that need no flushing in the end. */
+  readonly #durable = new Set<number>();
   readonly #open = new Set<BigFile>();
   readonly #closing = new Set<Promise<void>>();
   #spare: Directory | undefined;
@@ -65,11 +62,11 @@ export class Writer implements Sink {
   create(id: number, name: string, size: number): SinkFile {
     this.#check();
     if (!isFileName(name)) throw new Error(`${JSON.stringify(name)} is no file name`);
-    const file: Written = { name, spare: this.#taken.has(name), sum: "", durable: false };
-    this.#taken.add(name);
-    this.#files.set(id, file);
-    const path = this.#pathOf(id, file);
-    return size <= smallBytes ? this.#small(path, file) : this.#big(path, file, size);
+    if (id !== this.#names.length) throw new Error(`file ${id} is not the next one`);
+    this.#names.push(name);
+    this.#sums.push("");
+    if (!this.#holders.has(name)) this.#holders.set(name, id);
+    return size <= smallBytes ? this.#small(id) : this.#big(id, size);
   }
 
   /**
@@ -82,20 +79,25 @@ export class Writer implements Sink {
   ): Promise<ReadonlyMap<string, string>> {
     await Promise.all(this.#closing);
     this.#check();
-    const kept = new Map(survivors.map(({ id }) => [id, this.#fileOf(id)]));
+    const kept = new Uint8Array(this.#names.length);
+    for (const { id } of survivors) kept[id] = 1;
     const slices = new Slices(this.#options.signal);
-    for (const [id, file] of this.#files) {
-      if (!kept.has(id) && !file.spare) fs.unlinkSync(this.#pathOf(id, file));
+    for (const [name, id] of this.#holders) {
+      if (kept[id] !== 1) fs.unlinkSync(this.directory.at(name));
       await slices.pause();
     }
-    for (const [id, file] of kept) {
-      if (file.spare) fs.renameSync(this.#pathOf(id, file), this.directory.at(file.name));
+    const sums = new Map<string, string>();
+    const unflushed: string[] = [];
+    for (const { id } of survivors) {
+      const name = this.#nameOf(id);
+      if (this.#isSpare(id)) fs.renameSync(this.#pathOf(id), this.directory.at(name));
+      if (!this.#durable.has(id)) unflushed.push(name);
+      sums.set(name, this.#sums[id] ?? "");
       await slices.pause();
     }
     await removeEntry(this.#options.directory, "spare");
-    const unflushed = [...kept.values()].filter((file) => !file.durable).map(({ name }) => name);
     await flushFiles(this.directory, unflushed, flushedAlone, this.#options.signal);
-    return new Map([...kept.values()].map(({ name, sum }) => [name, sum]));
+    return sums;
   }
 
   /** Stops writing and closes everything; call it on every path. What was written stays. */
@@ -106,7 +108,7 @@ export class Writer implements Sink {
     this.directory.close();
   }
 
-  #small(path: string, file: Written): SinkFile {
+  #small(id: number): SinkFile {
     const blocks: Buffer[] = [];
     const write = (bytes: Buffer): void => {
       this.#check();
@@ -118,62 +120,67 @@ export class Writer implements Sink {
       const bytes = blocks.length === 1 && first !== undefined ? first : Buffer.concat(blocks);
       const sum = newSum();
       sum.update(bytes);
-      file.sum = sum.text();
-      this.#guard(file, bytes.length, () => {
-        this.#account(file, bytes.length);
-        writeSmall(path, bytes, this.owner);
+      this.#sums[id] = sum.text();
+      this.#guard(id, bytes.length, () => {
+        this.#account(id, bytes.length);
+        writeSmall(this.#pathOf(id), bytes, this.owner);
       });
     };
     return { write, end };
   }
 
-  #big(path: string, file: Written, size: number): SinkFile {
-    this.#ensureSpace(file, size);
-    const big = this.#guard(file, size, () => new BigFile(createFile(path, this.owner)));
+  #big(id: number, size: number): SinkFile {
+    this.#ensureSpace(id, size);
+    const big = this.#guard(id, size, () => new BigFile(createFile(this.#pathOf(id), this.owner)));
     this.#open.add(big);
     const sum = newSum();
     let left = size;
     const write = async (bytes: Buffer): Promise<void> => {
       this.#check();
-      this.#account(file, bytes.length);
+      this.#account(id, bytes.length);
       const written = big.write(bytes);
       sum.update(bytes);
       left -= bytes.length;
-      await written.catch((error: unknown) => this.#refuse(file, left + bytes.length, error));
+      await written.catch((error: unknown) => this.#refuse(id, left + bytes.length, error));
     };
     const end = async (): Promise<void> => {
       this.#check();
-      file.sum = sum.text();
-      await this.#closeLater(big, file);
+      this.#sums[id] = sum.text();
+      await this.#closeLater(big, id);
     };
     return { write, end };
   }
 
   /** Lets a file flush and close while the next ones are written, and waits if there are many. */
-  async #closeLater(big: BigFile, file: Written): Promise<void> {
+  async #closeLater(big: BigFile, id: number): Promise<void> {
     this.#flushes += 1;
-    file.durable = this.#flushes <= flushedAlone;
+    const durable = this.#flushes <= flushedAlone;
+    if (durable) this.#durable.add(id);
     this.#open.delete(big);
     const work: Promise<void> = big
-      .close(file.durable)
+      .close(durable)
       .catch((error: unknown) => {
-        this.#failure ??= this.#errorFor(file, 1, error);
+        this.#failure ??= this.#errorFor(id, 1, error);
       })
       .finally(() => this.#closing.delete(work));
     this.#closing.add(work);
     if (this.#closing.size >= closingAtOnce) await Promise.race(this.#closing);
   }
 
-  #pathOf(id: number, file: Written): string {
-    if (!file.spare) return this.directory.at(file.name);
+  #pathOf(id: number): string {
+    if (!this.#isSpare(id)) return this.directory.at(this.#nameOf(id));
     this.#spare ??= this.#options.directory.make("spare", this.owner);
     return this.#spare.at(String(id));
   }
 
-  #fileOf(id: number): Written {
-    const file = this.#files.get(id);
-    if (file === undefined) throw new Error(`file ${id} was never begun`);
-    return file;
+  #isSpare(id: number): boolean {
+    return this.#holders.get(this.#nameOf(id)) !== id;
+  }
+
+  #nameOf(id: number): string {
+    const name = this.#names[id];
+    if (name === undefined) throw new Error(`file ${id} was never begun`);
+    return name;
   }
 
   #check(): void {
@@ -183,32 +190,38 @@ export class Writer implements Sink {
     }
   }
 
-  #account(file: Written, bytes: number): void {
+  #account(id: number, bytes: number): void {
     this.#unchecked += bytes;
     if (this.#unchecked < checkEvery) return;
     this.#unchecked = 0;
-    this.#ensureSpace(file, 0);
+    this.#ensureSpace(id, 0);
   }
 
-  #ensureSpace(file: Written, needed: number): void {
+  #ensureSpace(id: number, needed: number): void {
     const { directory, minFree } = this.#options;
-    checkSpace(`cannot write ${file.name}`, directory.path, spaceOf(directory), needed, minFree);
+    checkSpace(
+      `cannot write ${this.#nameOf(id)}`,
+      directory.path,
+      spaceOf(directory),
+      needed,
+      minFree,
+    );
   }
 
-  #guard<T>(file: Written, left: number, action: () => T): T {
+  #guard<T>(id: number, left: number, action: () => T): T {
     try {
       return action();
     } catch (error) {
-      return this.#refuse(file, left, error);
+      return this.#refuse(id, left, error);
     }
   }
 
-  #refuse(file: Written, left: number, error: unknown): never {
-    throw this.#errorFor(file, left, error);
+  #refuse(id: number, left: number, error: unknown): never {
+    throw this.#errorFor(id, left, error);
   }
 
-  #errorFor(file: Written, left: number, error: unknown): LarderError {
-    return diskError(`cannot write ${this.directory.path}/${file.name}`, error, left);
+  #errorFor(id: number, left: number, error: unknown): LarderError {
+    return diskError(`cannot write ${this.directory.path}/${this.#nameOf(id)}`, error, left);
   }
 }
 

@@ -58,7 +58,7 @@ function flatten(
   turns: readonly number[],
 ): Map<string, string> | string {
   const flattening = new Flattening("the test image");
-  const origins: string[] = [];
+  const files: { path: string; origin: string }[] = [];
   const next = image.map(() => 0);
   for (const layer of turns) {
     const index = next[layer] ?? 0;
@@ -66,7 +66,7 @@ function flatten(
     if (added === undefined) continue;
     next[layer] = index + 1;
     const { path, kind } = added;
-    const id = flattening.add(layer, {
+    const file = flattening.add(layer, {
       path: Buffer.from(path),
       kind,
       typeflag: "0",
@@ -74,10 +74,15 @@ function flatten(
       linkName: Buffer.alloc(0),
       offset: 0,
     });
-    if (id !== undefined) origins[id] = `${layer}.${index}`;
+    if (file !== undefined) files[file.id] = { path, origin: `${layer}.${index}` };
   }
   try {
-    return new Map(flattening.survivors().map((it) => [it.path, origins[it.id] ?? "?"]));
+    return new Map(
+      flattening.survivors().map(({ id }) => {
+        const { path, origin } = files[id] ?? assert.fail();
+        return [path, origin];
+      }),
+    );
   } catch (error) {
     assert.ok(error instanceof LarderError);
     return error.message;

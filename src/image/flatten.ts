@@ -1,7 +1,7 @@
 import { LarderError } from "../errors.ts";
-import { describeKind, type LayerEntry, type Objection } from "./cacheable.ts";
-import { hasFileName, pathComponents, quotePath } from "./entry-name.ts";
-import { PathTree } from "./path-tree.ts";
+import { describeKind, type Objection } from "./cacheable.ts";
+import { decodeName, hasFileName, nameFault, pathComponents, quotePath } from "./entry-name.ts";
+import { LayerEntries, timeIn } from "./layer-entries.ts";
 import { sentinelName, survivorsOf, type FlattenLimits, type Survivor } from "./survivors.ts";
 import type { TarEntry } from "./tar-entry.ts";
 import { whiteoutOf, type Whiteout } from "./whiteout.ts";
@@ -16,8 +16,13 @@ const rememberedFactor = 2;
 /** What eStargz puts into the root of every layer, for its own use. */
 const bookkeeping = new Set(["stargz.index.json", ".prefetch.landmark", ".no.prefetch.landmark"]);
 
-/** More than a layer can have entries; times of 100,000 layers are still exact numbers. */
-const timesPerLayer = 2 ** 36;
+/** A regular file, whose content is to be written now although a higher layer may hide it. */
+export interface NewFile {
+  /** To tell it by: 0, 1, 2 and so on. */
+  readonly id: number;
+  /** The base name, under which it is cached if it survives. */
+  readonly name: string;
+}
 
 /**
  * Lays the layers of an image over each other, as a container runtime would, and tells which files
@@ -27,7 +32,7 @@ const timesPerLayer = 2 ** 36;
 export class Flattening {
   readonly #image: string;
   readonly #limits: FlattenLimits;
-  readonly #tree = new PathTree<LayerEntry>();
+  readonly #entries = new LayerEntries();
   /** Entries so far, by layer. */
   readonly #counts = new Map<number, number>();
   #files = 0;
@@ -45,23 +50,20 @@ export class Flattening {
    * Takes the next entry of a layer.
    *
    * @param layer counted from 0, lowest first
-   * @returns for a regular file, whose content is to be written now although a higher layer may hide
-   *   it, a number to tell it by: 0, 1, 2 and so on. Undefined for everything else
+   * @returns undefined for everything but a regular file
    * @throws LarderError `image` for what no image may hold, hidden or not
    */
-  add(layer: number, entry: TarEntry): number | undefined {
+  add(layer: number, entry: TarEntry): NewFile | undefined {
     const components = pathComponents(entry.path);
     const whiteout = whiteoutOf(components);
     if (whiteout !== undefined) return this.#hide(whiteout, layer, entry);
     if (isBookkeeping(components, entry)) return undefined;
     if (entry.kind !== "directory" && !hasFileName(entry.path)) throw this.#nameless(layer, entry);
-    const { kind, typeflag, size } = entry;
-    const id = kind === "file" && components.at(-1) !== sentinelName ? this.#files++ : undefined;
-    const isDirectory = kind === "directory";
-    const time = this.#nextTime(layer);
-    this.#tree.place(components, { time, isDirectory, layer, kind, typeflag, size, id });
+    const name = components.at(-1) ?? "";
+    const id = entry.kind === "file" && name !== sentinelName ? this.#files++ : undefined;
+    this.#entries.place(components, this.#nextTime(layer), entry, id);
     this.#checkRemembered();
-    return id;
+    return id === undefined ? undefined : { id, name: writableName(id, name) };
   }
 
   /**
@@ -71,20 +73,20 @@ export class Flattening {
    *   file, a name that no file can have or that two have, nothing at all, or too much
    */
   survivors(): readonly Survivor[] {
-    const result = survivorsOf(this.#tree.visible(), this.#limits);
+    const result = survivorsOf(this.#entries, this.#limits);
     if ("why" in result) throw this.#refusal(result);
     return result;
   }
 
   #hide(whiteout: Whiteout, layer: number, entry: TarEntry): undefined {
     // Lower layers only: what its own layer says has this time or a later one.
-    const time = layer * timesPerLayer;
+    const time = timeIn(layer, 0);
     switch (whiteout.kind) {
       case "path":
-        this.#tree.hide(whiteout.path, time);
+        this.#entries.tree.hide(whiteout.path, time);
         break;
       case "below":
-        this.#tree.hideBelow(whiteout.path, time);
+        this.#entries.tree.hideBelow(whiteout.path, time);
         break;
       case "metadata":
         return;
@@ -100,13 +102,13 @@ export class Flattening {
   #nextTime(layer: number): number {
     const count = this.#counts.get(layer) ?? 0;
     this.#counts.set(layer, count + 1);
-    return layer * timesPerLayer + count;
+    return timeIn(layer, count);
   }
 
   #checkRemembered(): void {
     const files = rememberedFactor * this.#limits.files;
     const bytes = rememberedFactor * this.#limits.nameBytes;
-    const { paths, nameBytes } = this.#tree;
+    const { paths, nameBytes } = this.#entries.tree;
     if (paths <= files && nameBytes <= bytes && this.#files <= files) return;
     throw this.#refusal({
       why: `with what higher layers hide, its layers have more than ${files} files and directories or ${bytes} bytes of names`,
@@ -128,4 +130,9 @@ export class Flattening {
 
 function isBookkeeping(components: readonly string[], entry: TarEntry): boolean {
   return entry.kind === "file" && components.length === 1 && bookkeeping.has(components[0] ?? "");
+}
+
+/** A name that no file can have matters only if the file survives, and is refused then. */
+function writableName(id: number, component: string): string {
+  return nameFault(component) === undefined ? decodeName(component) : `unnamed-${id}`;
 }

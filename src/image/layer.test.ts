@@ -28,9 +28,11 @@ function layerOf(spec: LayerSpec, options?: MemoryImageOptions): Layer {
 async function filesOf(layer: Layer, signal = never): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   let path = "";
-  for await (const event of readLayer(layer, { signal })) {
-    if (event.type === "entry") files[(path = event.entry.path.toString())] = "";
-    else files[path] += event.bytes.toString();
+  for await (const events of readLayer(layer, { signal })) {
+    for (const event of events) {
+      if (event.type === "entry") files[(path = event.entry.path.toString())] = "";
+      else files[path] += event.bytes.toString();
+    }
   }
   return files;
 }

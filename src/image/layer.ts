@@ -12,21 +12,25 @@ export interface ReadOptions {
 }
 
 /**
- * Reads a layer as tar events. Every byte, also after the archive's end, goes through the size, the
+ * Reads a layer as tar events, many at a time: with small files, waiting for each by itself would cost
+ * more than what it says. Every byte, also after the archive's end, goes through the size, the
  * digest and the diff ID before the iteration ends without an error; what was yielded until then is
  * to be believed only after that.
  *
  * @throws LarderError `digest` when the bytes are not the ones promised, `image` when they are but
  *   make no valid layer
  */
-export async function* readLayer(layer: Layer, options: ReadOptions): AsyncGenerator<TarEvent> {
+export async function* readLayer(
+  layer: Layer,
+  options: ReadOptions,
+): AsyncGenerator<readonly TarEvent[]> {
   const stored = new StoredBytes(layer, options);
   const diffId = new DigestCheck(layer.diffId, `the uncompressed content of ${layer.name}`);
   const reader = new TarReader(layer.name);
   try {
     for await (const block of decompress(stored.bytes(), layer.name)) {
       diffId.update(block);
-      for (const event of reader.push(block)) yield event;
+      yield [...reader.push(block)];
     }
     stored.verify();
     diffId.verify();

@@ -1,5 +1,4 @@
 import type { Image, Layer } from "../registry/image.ts";
-import { decodeName, nameFault, pathComponents } from "./entry-name.ts";
 import { Flattening, type Survivor } from "./flatten.ts";
 import { readLayer } from "./layer.ts";
 import type { TarEntry, TarEvent } from "./tar-entry.ts";
@@ -13,7 +12,7 @@ export interface Sink {
    * @param name base name that it will have if it survives; two files may ask for one name
    * @param size bytes that will be written
    */
-  create(id: number, name: string, size: number): SinkFile | Promise<SinkFile>;
+  create(id: number, name: string, size: number): SinkFile;
 }
 
 export interface SinkFile {
@@ -90,8 +89,14 @@ async function unpackLayer(run: LayerRun): Promise<void> {
   const files = new FileStream(run);
   progress?.layerStarted(index, layer);
   const onBytes = (bytes: number): void => progress?.layerRead(index, bytes);
-  for await (const event of readLayer(layer, { signal, onBytes })) {
-    await files.take(event);
+  for await (const events of readLayer(layer, { signal, onBytes })) {
+    for (const event of events) {
+      const taken = files.take(event);
+      // Nobody else runs between two small files, so nothing can have changed.
+      if (taken === undefined) continue;
+      await taken;
+      signal.throwIfAborted();
+    }
     signal.throwIfAborted();
   }
   progress?.layerDone(index);
@@ -107,31 +112,28 @@ class FileStream {
     this.#run = run;
   }
 
-  async take(event: TarEvent): Promise<void> {
-    if (event.type === "entry") {
-      this.#file = await this.#begin(event.entry);
-      this.#left = event.entry.size;
-    } else if (this.#file !== undefined) {
-      await this.#file.write(event.bytes);
-      this.#left -= event.bytes.length;
+  /** Returns a promise only where the sink does: with small files it would be one for each event. */
+  take(event: TarEvent): void | Promise<void> {
+    return event.type === "entry" ? this.#begin(event.entry) : this.#write(event.bytes);
+  }
+
+  #begin(entry: TarEntry): void | Promise<void> {
+    const file = this.#run.flattening.add(this.#run.index, entry);
+    if (file === undefined) {
+      this.#file = undefined;
+      return undefined;
     }
-    if (this.#left === 0) await this.#end();
+    this.#file = this.#run.sink.create(file.id, file.name, entry.size);
+    this.#left = entry.size;
+    return this.#left === 0 ? this.#file.end() : undefined;
   }
 
-  async #begin(entry: TarEntry): Promise<SinkFile | undefined> {
-    const id = this.#run.flattening.add(this.#run.index, entry);
-    if (id === undefined) return undefined;
-    return this.#run.sink.create(id, nameFor(id, entry), entry.size);
+  #write(bytes: Buffer): void | Promise<void> {
+    const file = this.#file;
+    if (file === undefined) return undefined;
+    this.#left -= bytes.length;
+    const written = file.write(bytes);
+    if (this.#left > 0) return written;
+    return written === undefined ? file.end() : written.then(() => file.end());
   }
-
-  async #end(): Promise<void> {
-    await this.#file?.end();
-    this.#file = undefined;
-  }
-}
-
-/** A name that no file can have matters only if the file survives, and is refused then. */
-function nameFor(id: number, entry: TarEntry): string {
-  const component = pathComponents(entry.path).at(-1) ?? "";
-  return nameFault(component) === undefined ? decodeName(component) : `unnamed-${id}`;
 }
