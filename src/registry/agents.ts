@@ -1,7 +1,8 @@
-import { Agent as HttpAgent } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
+import type { Agent as HttpAgent } from "node:http";
+import type { Agent as HttpsAgent } from "node:https";
 import { createSecureContext } from "node:tls";
 
+import { http, https } from "./node-http.ts";
 import { proxyFor } from "./proxy.ts";
 import type { TrustStore } from "./trust.ts";
 
@@ -66,11 +67,14 @@ export class Agents {
 }
 
 function plain(proxy: URL | undefined): HttpAgent {
-  return new HttpAgent({ keepAlive: true, ...(proxy && { proxyEnv: { HTTP_PROXY: proxy.href } }) });
+  return new http.Agent({
+    keepAlive: true,
+    ...(proxy && { proxyEnv: { HTTP_PROXY: proxy.href } }),
+  });
 }
 
 function verified(proxy: URL | undefined, ca: string[] | undefined): HttpsAgent {
-  return new HttpsAgent({
+  return new https.Agent({
     keepAlive: true,
     // Made once: parsing a bundle of CAs for each connection costs milliseconds.
     ...(ca && { secureContext: createSecureContext({ ca }) }),
@@ -79,7 +83,7 @@ function verified(proxy: URL | undefined, ca: string[] | undefined): HttpsAgent 
 }
 
 function unverified(proxy: URL | undefined): HttpsAgent {
-  return new HttpsAgent({
+  return new https.Agent({
     keepAlive: true,
     rejectUnauthorized: false,
     ...(proxy && { proxyEnv: { HTTPS_PROXY: proxy.href } }),

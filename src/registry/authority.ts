@@ -46,6 +46,8 @@ export interface Grant {
   /** Whether a credential stands behind it. */
   readonly signedIn: boolean;
   readonly demand: Demand;
+  /** All that a server could echo of it: the header's value, and the credential that it was got with. */
+  readonly secrets: readonly string[];
   /** By the monotonic clock, in milliseconds. */
   readonly expires: number;
 }
@@ -67,7 +69,8 @@ export class Authority {
   /** The grant at hand, renewed where it is about to expire; undefined before the first 401. */
   async current(access: Access, signal: AbortSignal): Promise<Grant | undefined> {
     const grant = this.#grants.get(keyOf(access));
-    if (grant === undefined || this.#options.clock.monotonic() < grant.expires) return grant;
+    if (grant === undefined) return undefined;
+    if (this.#options.clock.monotonic() < grant.expires) return this.#used(grant);
     return this.answer(access, grant.demand, grant, signal);
   }
 
@@ -84,7 +87,7 @@ export class Authority {
   ): Promise<Grant> {
     const key = keyOf(access);
     const known = this.#grants.get(key);
-    if (known !== undefined && known !== used) return known;
+    if (known !== undefined && known !== used) return this.#used(known);
     let underway = this.#underway.get(key);
     if (underway === undefined) {
       underway = this.#obtain(access, demand).finally(() => this.#underway.delete(key));
@@ -106,11 +109,23 @@ export class Authority {
       access.repository,
       signal,
     );
-    if (credential) remember(credential, this.#options);
+    const behind = credential === undefined ? [] : secretsOf(credential);
+    this.#remember(behind);
     const { header, expires } = await this.#headerFor(access, demand, credential);
-    const grant = { header, expires, demand, signedIn: credential !== undefined };
+    const secrets = [...behind, header.slice(header.indexOf(" ") + 1)];
+    const grant = { header, expires, demand, secrets, signedIn: credential !== undefined };
     this.#grants.set(keyOf(access), grant);
+    return this.#used(grant);
+  }
+
+  /** What is about to be sent must not be shown when the answer echoes it. */
+  #used(grant: Grant): Grant {
+    this.#remember(grant.secrets);
     return grant;
+  }
+
+  #remember(secrets: readonly string[]): void {
+    for (const secret of secrets) this.#options.secrets.add(secret);
   }
 
   async #headerFor(
@@ -128,9 +143,7 @@ export class Authority {
     if (!bearer && !basic) throw unknownScheme(demand, challenges);
     if (bearer) return this.#bearer(access, demand, bearer, credential);
     if (credential?.kind !== "basic") throw needsPassword(demand, credential);
-    const header = basicHeader(credential.username, credential.password);
-    this.#options.secrets.add(header.slice("Basic ".length));
-    return { header, expires: Infinity };
+    return { header: basicHeader(credential.username, credential.password), expires: Infinity };
   }
 
   async #bearer(
@@ -167,11 +180,9 @@ function keyOf({ registry, repository, action }: Access): string {
   return `${registry} ${repository} ${action}`;
 }
 
-function remember(credential: Credential, { secrets }: AuthorityOptions): void {
-  if (credential.kind === "basic") {
-    secrets.add(credential.username);
-    secrets.add(credential.password);
-  } else secrets.add(credential.token);
+function secretsOf(credential: Credential): readonly string[] {
+  if (credential.kind !== "basic") return [credential.token];
+  return [credential.username, credential.password];
 }
 
 function unknownScheme(demand: Demand, challenges: readonly Challenge[]): Failure {

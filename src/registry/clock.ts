@@ -10,10 +10,19 @@ export interface Clock {
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 
+/** Node's timers fire at once when they are asked for more: 24.8 days. */
+const longestTimer = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   monotonic: () => performance.now(),
   date: () => Date.now(),
   sleep: async (milliseconds, signal) => {
-    await delay(milliseconds, undefined, { signal });
+    const end = performance.now() + milliseconds;
+    let left = milliseconds;
+    do {
+      await delay(Math.min(Math.max(left, 0), longestTimer), undefined, { signal }).catch(() => {});
+      signal.throwIfAborted();
+      left = end - performance.now();
+    } while (left > 0);
   },
 };

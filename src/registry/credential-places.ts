@@ -35,7 +35,7 @@ export function usualPlaces(environment: NodeJS.ProcessEnv, home: string | undef
 /**
  * The one place that `--registry-config` names: a file, or a directory with a config.json.
  *
- * @throws LarderError `auth` naming what is not there
+ * @throws LarderError `usage` naming what is not there
  */
 export async function namedPlace(path: string): Promise<Place> {
   try {
@@ -46,9 +46,9 @@ export async function namedPlace(path: string): Promise<Place> {
   }
 }
 
-/** The error for a named configuration that is missing or cannot be read. */
+/** The error for a named configuration that is missing or cannot be read: as wrong as the option. */
 export function unreadable(path: string, why: string, cause: unknown): LarderError {
-  return new LarderError("auth", {
+  return new LarderError("usage", {
     what: `cannot read the registry configuration ${path}`,
     why,
     todo: "create it or make it readable, or name another one with --registry-config",

@@ -177,7 +177,7 @@ describe("where credentials are looked for", () => {
 describe("a registry configuration that cannot be used", () => {
   it("a named file that is missing is an error with its name", async () => {
     const error = await failure(store({ path: join(folder, "gone.json") }));
-    assert.equal(error.code, "auth");
+    assert.equal(error.code, "usage");
     assert.match(error.message, /gone\.json: it does not exist: .*--registry-config/);
   });
 
@@ -188,19 +188,23 @@ describe("a registry configuration that cannot be used", () => {
 
   it("a file that $REGISTRY_AUTH_FILE names and that is missing is an error with its name", async () => {
     const environment = { REGISTRY_AUTH_FILE: join(folder, "gone.json") };
-    assert.match((await failure(store({ environment }))).message, /gone\.json: it does not exist/);
+    const error = await failure(store({ environment }));
+    assert.equal(error.code, "usage");
+    assert.match(error.message, /gone\.json: it does not exist/);
   });
 
   it("a named file that is malformed is an error with its name and without its content", async () => {
     const error = await failure(store({ path: await put("bad.json", "{hunter2") }));
-    assert.equal(error.code, "auth");
+    assert.equal(error.code, "usage");
     assert.match(error.message, /bad\.json/);
     assert.ok(!inspect(error).includes("hunter2"));
   });
 
   it("a usual file that is malformed is an error with its name", async () => {
     await put("home/.docker/config.json", "{");
-    assert.match((await failure(store())).message, /home\/\.docker\/config\.json: it is not JSON/);
+    const error = await failure(store());
+    assert.equal(error.code, "auth");
+    assert.match(error.message, /home\/\.docker\/config\.json: it is not JSON/);
   });
 
   it("a named file that is a device is an error at once", async () => {
@@ -212,8 +216,14 @@ describe("a registry configuration that cannot be used", () => {
     assert.match((await failure(store({ path }))).message, /larger than 4 MiB/);
   });
 
+  it("that nobody named and that is not there is passed over in silence", async () => {
+    assert.equal(await who(store(), "reg.io"), undefined);
+    await store().check();
+    assert.deepEqual(notices, []);
+  });
+
   it("is known before a registry asks for credentials, with check", async () => {
-    await assert.rejects(store({ path: join(folder, "gone.json") }).check(), { code: "auth" });
+    await assert.rejects(store({ path: join(folder, "gone.json") }).check(), { code: "usage" });
     await store().check();
   });
 

@@ -42,7 +42,7 @@ export class CredentialStore {
    * Reads every configuration file that somebody named, so that a bad one is known at once and not
    * at the first registry that asks for credentials.
    *
-   * @throws LarderError `auth` naming the file that is missing or malformed
+   * @throws LarderError `usage` naming the file that is missing or malformed
    */
   async check(): Promise<void> {
     for (const place of await this.#places()) if (place.named) await this.#read(place);
@@ -52,8 +52,8 @@ export class CredentialStore {
    * The credential for a repository, that of the longest matching scope; undefined where nobody
    * has one. In one scope a credential helper comes before what a file itself holds.
    *
-   * @throws LarderError `auth` naming the file that is missing or malformed, or the helper that
-   *   failed; `interrupted`
+   * @throws LarderError `usage` naming the named file that is missing or malformed; `auth` naming the
+   *   other file that is malformed, the entry that is, or the helper that failed; `interrupted`
    */
   async lookup(
     registry: string,
@@ -112,7 +112,7 @@ export class CredentialStore {
 
   async #read({ path, named }: Place): Promise<DockerConfig | undefined> {
     try {
-      return await this.#file(path).read();
+      return await this.#file(path, named).read();
     } catch (error) {
       if (error instanceof LarderError) throw error;
       const why = describeFileError(error);
@@ -123,10 +123,11 @@ export class CredentialStore {
     }
   }
 
-  #file(path: string): ChangingFile<DockerConfig> {
+  #file(path: string, named: boolean): ChangingFile<DockerConfig> {
     const known = this.#files.get(path);
     if (known !== undefined) return known;
-    const file = new ChangingFile(path, (bytes) => parseDockerConfig(bytes.toString("utf8"), path));
+    const parse = (bytes: Buffer) => parseDockerConfig(bytes.toString("utf8"), path, named);
+    const file = new ChangingFile(path, parse);
     this.#files.set(path, file);
     return file;
   }

@@ -27,30 +27,35 @@ export interface ConfigEntry {
   readonly fields: JsonObject;
 }
 
+/** The error for a file as a whole. */
+type Fault = (why: string) => LarderError;
+
 /**
  * Parses the text of `file`. Neither the error nor its cause quotes the text: it holds secrets.
  *
- * @throws LarderError `auth`
+ * @param named whether somebody named the file, as an option does
+ * @throws LarderError `usage` where it is named, else `auth`
  */
-export function parseDockerConfig(text: string, file: string): DockerConfig {
-  const root = asObject(parseJson(text, file));
-  if (root === undefined) throw malformed(file, "it is not a JSON object");
+export function parseDockerConfig(text: string, file: string, named = false): DockerConfig {
+  const fault: Fault = (why) => malformed(file, why, named ? "usage" : "auth");
+  const root = asObject(parseJson(text, fault));
+  if (root === undefined) throw fault("it is not a JSON object");
 
   const entries = new Map<string, ConfigEntry>();
-  for (const [key, value] of Object.entries(section(root, "auths", file))) {
+  for (const [key, value] of Object.entries(section(root, "auths", fault))) {
     const fields = asObject(value);
-    if (fields === undefined) throw malformed(file, `its auths entry ${key} is not an object`);
+    if (fields === undefined) throw fault(`its auths entry ${key} is not an object`);
     // `docker login` with a credential store leaves empty entries, which must not hide a full one.
     const scope = scopeOf(key);
     if (Object.keys(fields).length > 0 && !entries.has(scope)) entries.set(scope, { key, fields });
   }
 
   const helpers = new Map<string, string>();
-  for (const [key, value] of Object.entries(section(root, "credHelpers", file))) {
-    helpers.set(scopeOf(key), helperName(value, `credHelpers entry ${key}`, file));
+  for (const [key, value] of Object.entries(section(root, "credHelpers", fault))) {
+    helpers.set(scopeOf(key), helperName(value, `credHelpers entry ${key}`, fault));
   }
   const store = member(root, "credsStore");
-  const storeName = isAbsent(store) ? "" : helperName(store, "credsStore", file);
+  const storeName = isAbsent(store) ? "" : helperName(store, "credsStore", fault);
   return { file, entries, helpers, store: storeName === "" ? undefined : storeName };
 }
 
@@ -95,26 +100,26 @@ function decodeAuth(auth: string): { username: string; password: string } | unde
   };
 }
 
-function section(root: JsonObject, name: string, file: string): JsonObject {
+function section(root: JsonObject, name: string, fault: Fault): JsonObject {
   const value = member(root, name);
   const object = isAbsent(value) ? {} : asObject(value);
-  if (object === undefined) throw malformed(file, `its ${name} is not an object`);
+  if (object === undefined) throw fault(`its ${name} is not an object`);
   return object;
 }
 
 /** The name becomes part of a program's name, so it must not lead to another folder. */
-function helperName(value: unknown, where: string, file: string): string {
+function helperName(value: unknown, where: string, fault: Fault): string {
   if (value === "") return "";
   if (typeof value === "string" && /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/.test(value)) return value;
-  throw malformed(file, `its ${where} is not the name of a credential helper`);
+  throw fault(`its ${where} is not the name of a credential helper`);
 }
 
-function parseJson(text: string, file: string): unknown {
+function parseJson(text: string, fault: Fault): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     const place = /line \d+ column \d+/.exec(error instanceof Error ? error.message : "")?.[0];
-    throw malformed(file, `it is not JSON${place === undefined ? "" : ` (${place})`}`);
+    throw fault(`it is not JSON${place === undefined ? "" : ` (${place})`}`);
   }
 }
 
@@ -122,8 +127,8 @@ function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }
 
-function malformed(file: string, why: string): LarderError {
-  return new LarderError("auth", {
+function malformed(file: string, why: string, code: "usage" | "auth" = "auth"): LarderError {
+  return new LarderError(code, {
     what: `cannot use the registry configuration ${file}`,
     why,
     todo: "mend or replace it with a config.json as docker login writes it, or name another one with --registry-config",

@@ -27,7 +27,7 @@ export function redirecting(send: Send, options: RedirectOptions): Send {
     let crossed = false;
     for (let hops = 0; ; hops++) {
       const response = await send(next);
-      if (!isRedirect(response) || request.method !== "GET") return { ...response, crossed };
+      if (!isRedirect(response) || request.method === "POST") return { ...response, crossed };
       await drain(response);
       if (hops >= options.limit) throw tooMany(next, response, options.limit);
       const target = targetOf(next, response, options.insecure);

@@ -1,11 +1,10 @@
-import { STATUS_CODES } from "node:http";
-
 import type { ErrorCode } from "../errors.ts";
 import type { Clock } from "./clock.ts";
 import { Failure } from "./failure.ts";
 import { asObject, member, parseObject, text } from "./json.ts";
 import type { Limits } from "./limits.ts";
 import { isWebPage } from "./media-types.ts";
+import { http } from "./node-http.ts";
 import { retryAfter } from "./retry-after.ts";
 import type { Secrets } from "./secrets.ts";
 import { shownUrl } from "./shown-url.ts";
@@ -47,7 +46,7 @@ function codeOf(status: number): ErrorCode {
 
 /** Node's words and not the server's, which could say anything. */
 export function statusText(status: number): string {
-  const words = STATUS_CODES[status];
+  const words = http.STATUS_CODES[status];
   return words === undefined ? `${status}` : `${status} ${words}`;
 }
 

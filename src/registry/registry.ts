@@ -5,6 +5,7 @@ import { Authority } from "./authority.ts";
 import { systemClock } from "./clock.ts";
 import type { Clock } from "./clock.ts";
 import { CredentialStore } from "./credentials.ts";
+import type { Digest } from "./digest.ts";
 import type { Image, Notify } from "./image.ts";
 import { insecureFallback, insecureHosts } from "./insecure.ts";
 import { defaultLimits } from "./limits.ts";
@@ -87,23 +88,41 @@ export class Registry {
    * The image that a reference names, for one platform. Its layers are not read yet; they are fetched
    * as they are opened, and resumed where a connection drops.
    * @throws LarderError `auth`, `not-found`, `network`, `registry`, `digest`, `platform`, `image`,
-   * `interrupted`; `usage` for a CA file that is missing or malformed
+   * `interrupted`; `usage` for a named configuration or CA file that is missing or malformed
    */
   async image(reference: Reference, platform: Platform, signal: AbortSignal): Promise<Image> {
     if (signal.aborted) {
       throw interrupted(`cannot get ${formatReference(reference)}`, signal.reason);
     }
-    await this.#checkNamedFiles();
-    const target = rewriteReference(this.#options.rewrites ?? [], reference);
-    const repository = this.#repository(target, nameOf(reference, target));
+    const { repository, target } = await this.#locate(reference);
     const root = await repository.root(target, signal);
     return resolveImage(repository, root, platform, signal);
+  }
+
+  /**
+   * What a reference names now, an index where it names one: `Image.resolved` without the image. One
+   * HEAD request, or a GET where the registry answers no HEAD.
+   * @throws LarderError as `image` does
+   */
+  async resolved(reference: Reference, signal: AbortSignal): Promise<Digest> {
+    if (signal.aborted) {
+      throw interrupted(`cannot ask for ${formatReference(reference)}`, signal.reason);
+    }
+    const { repository, target } = await this.#locate(reference);
+    const digest = await repository.head(target, signal);
+    return digest ?? (await repository.root(target, signal)).descriptor.digest;
   }
 
   /** Ends every connection; what is still being read fails. */
   close(): void {
     this.#authority.close();
     this.#agents.close();
+  }
+
+  async #locate(reference: Reference): Promise<{ repository: Repository; target: Reference }> {
+    await this.#checkNamedFiles();
+    const target = rewriteReference(this.#options.rewrites ?? [], reference);
+    return { repository: this.#repository(target, nameOf(reference, target)), target };
   }
 
   /** What somebody named must be right, also where nobody comes to ask for it. */

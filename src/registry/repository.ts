@@ -53,6 +53,22 @@ export class Repository implements Content {
     });
   }
 
+  /**
+   * The digest that a reference names now, by one HEAD request; undefined where the registry does not
+   * say it that way.
+   */
+  async head({ tag, digest }: Reference, signal: AbortSignal): Promise<Digest | undefined> {
+    if (digest !== undefined) return digest;
+    const what = `the manifest of ${this.where}`;
+    const request = this.#request(`manifests/${tag ?? "latest"}`, what, signal);
+    return retrying(this.#options.retry, what, signal, async () => {
+      const response = await this.#options.send({ ...request, method: "HEAD" });
+      // Some answer GET alone; why another request failed, an answer without a body cannot say.
+      response.discard();
+      return response.status === 200 ? announced(response) : undefined;
+    });
+  }
+
   async read(descriptor: Descriptor, signal: AbortSignal): Promise<Buffer> {
     const { digest, size, mediaType } = descriptor;
     const manifest = isManifest(mediaType) || isIndex(mediaType);

@@ -35,6 +35,12 @@ suite("secrets", () => {
     );
   });
 
+  test("beyond so many are forgotten, those that were not added for longest first", () => {
+    const secrets = new Secrets(2);
+    for (const secret of ["first-one", "second-one", "first-one", "third-one"]) secrets.add(secret);
+    assert.equal(secrets.scrub("first-one second-one third-one"), "*** second-one ***");
+  });
+
   test("never remain, whatever the text around them", () => {
     fc.assert(
       fc.property(

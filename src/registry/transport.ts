@@ -1,6 +1,4 @@
-import { request as httpRequest } from "node:http";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 
 import { hasCode, interrupted } from "../errors.ts";
@@ -8,11 +6,12 @@ import type { Agents, Route } from "./agents.ts";
 import { readBody } from "./body.ts";
 import { guarded } from "./link-local.ts";
 import { networkError } from "./network-error.ts";
+import { http, https } from "./node-http.ts";
 import { afterSilence } from "./silence.ts";
 
 /** One HTTP request. */
 export interface Request {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "HEAD" | "POST";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -107,7 +106,7 @@ function start(
   route: Route,
   options: TransportOptions,
 ) {
-  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
+  const { request } = url.protocol === "https:" ? https : http;
   // Through a proxy, it is the proxy's name that would be looked up here.
   const lookup = untrusted === true && !route.proxy ? guarded(options.lookup) : options.lookup;
   return request({
