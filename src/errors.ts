@@ -1,6 +1,6 @@
 /**
- * The one error class of Larder. Callers switch on `code`, never on text; docs/import.md says of
- * each code what it means and what to do, and a test keeps the two in step.
+ * The one error class of Larder. Callers switch on `code`, never on text; docs/import.md and
+ * docs/agent.md say of each code what it means and what to do, and a test keeps them in step.
  */
 
 export const errorCodes = [
@@ -9,6 +9,7 @@ export const errorCodes = [
   "not-found",
   "network",
   "registry",
+  "api",
   "digest",
   "platform",
   "image",
