@@ -2,7 +2,7 @@
 
 .POSIX:
 .DELETE_ON_ERROR:
-.PHONY: help setup test test-unit check bench demo bundle clean
+.PHONY: help setup testbed test test-unit check bench demo demo-agent generate bundle clean
 .PHONY: check-lint check-format check-types check-imports check-dead-code check-shell
 
 # The Node and the tools that npm brought come first; npm itself keeps the machine's own Node.
@@ -16,7 +16,10 @@ help:
 	@echo 'make test-unit  the tests that need no server, in under a minute'
 	@echo 'make check      lint, format, types, import direction, dead code, documentation'
 	@echo 'make bench      measure against crane, skopeo and umoci; BENCH="--runs 1 --only real"'
-	@echo 'make bundle     dist/larder.mjs, the whole command in one file'
+	@echo 'make bundle     dist/larder.mjs, and beside it what it loads on demand'
+	@echo 'make demo-agent a control plane, a node, a registry and the agent, and what it does'
+	@echo 'make testbed    build the servers that the tests run against, into the cache folder'
+	@echo 'make generate   what is made from deploy/crds'
 	@echo 'make setup      what a checkout needs to run bin/larder'
 	@echo 'make clean      remove what the targets above made in this checkout'
 
@@ -25,7 +28,12 @@ setup:
 	@scripts/system-packages setup $(filter-out setup,$(MAKECMDGOALS))
 	@scripts/npm-packages
 
-test: setup bundle
+# Before the tests, so that no two of them build the same at once.
+testbed: setup
+	@scripts/system-packages testbed
+	$(WITH_NODE) node testbed/main.ts
+
+test: setup bundle testbed
 	@scripts/system-packages test
 	@$(WITHOUT_ROOT)
 	$(WITH_NODE) node --test --test-timeout=1800000 'src/**/*.test.ts' 'test/**/*.test.ts'
@@ -63,8 +71,15 @@ demo: setup
 	@scripts/system-packages demo
 	$(WITH_NODE) node testbed/demo.ts
 
+demo-agent: setup testbed
+	@scripts/system-packages demo-agent
+	$(WITH_NODE) node testbed/demo-agent.ts
+
+generate: setup
+	$(WITH_NODE) node scripts/generate.ts
+
 bundle: setup
-	$(WITH_NODE) rolldown src/cli/main.ts --file dist/larder.mjs --platform node --format esm --no-codeSplitting --logLevel warn
+	$(WITH_NODE) rolldown --config rolldown.config.mjs --logLevel warn
 
 clean:
 	rm -rf dist bench/results node_modules

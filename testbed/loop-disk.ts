@@ -1,6 +1,6 @@
 /** File systems in files, for disks that are full, read-only, or lose their power. Needs root. */
 import { execFileSync } from "node:child_process";
-import { mkdtemp, open, rm } from "node:fs/promises";
+import { mkdtemp, open, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -40,7 +40,13 @@ export async function mountDisk(
   }
   const path = await mkdtemp(join(tmpdir(), "larder-disk-"));
   const own = type === "ext4" ? ["commit=600"] : ["nouuid"];
-  await runCommand("mount", ["-o", ["loop", ...own, ...options].join(","), file, path]);
+  const mount = ["-o", ["loop", ...own, ...options].join(","), file, path];
+  try {
+    await runCommand("mount", mount);
+  } catch (error) {
+    await rmdir(path);
+    throw error;
+  }
   const disk = new LoopMount(path);
   process.once("exit", disk.drop);
   return disk;

@@ -53,7 +53,7 @@ test("an unknown command is a usage error that suggests the nearest one", () => 
 test("no command at all is a usage error that lists the commands", () => {
   assert.equal(
     message([]),
-    "no command: it must be one of import, verify, prepare, completion, version, help: run 'larder help'",
+    "no command: it must be one of import, verify, prepare, agent, completion, version, help: run 'larder help'",
   );
 });
 

@@ -3,12 +3,11 @@ import { basename } from "node:path";
 import { checkCachePath, checkName } from "../cache/names.ts";
 import type { MinFree } from "../cache/space.ts";
 import { LarderError } from "../errors.ts";
-import { insecureHosts } from "../registry/insecure.ts";
 import { machinePlatform, parsePlatform, type Platform } from "../registry/platform.ts";
 import { parseReference, type Reference } from "../registry/reference.ts";
-import { parseRewrites, type Rewrite } from "../registry/rewrite.ts";
 import type { ImportGiven } from "./import-options.ts";
 import { parseMinFree } from "./min-free.ts";
+import { parseAccess, type RegistryAccess } from "./registry-access.ts";
 import { sourceOf } from "./source.ts";
 
 /** What to read, and what of it the sentinel records. */
@@ -34,14 +33,6 @@ export interface ImportRequest {
   readonly access: RegistryAccess;
 }
 
-/** How registries are reached, in the Registry's words. */
-export interface RegistryAccess {
-  readonly configPath?: string;
-  readonly caPath?: string;
-  readonly insecure: readonly string[];
-  readonly rewrites: readonly Rewrite[];
-}
-
 /** @throws LarderError `usage` or `reference`, before anything is read or asked */
 export function parseImport(given: ImportGiven, text: string): ImportRequest {
   return {
@@ -51,20 +42,7 @@ export function parseImport(given: ImportGiven, text: string): ImportRequest {
     platform: given.platform === undefined ? machinePlatform() : parsePlatform(given.platform),
     minFree: parseMinFree(given["min-free"]),
     force: given.force,
-    access: accessOf(given),
-  };
-}
-
-function accessOf(given: ImportGiven): RegistryAccess {
-  const { "registry-config": configPath, "registry-ca": caPath } = given;
-  const insecure = given["insecure-registry"];
-  // Checked here, too: a wrong one is wrong usage also where no registry comes to be asked.
-  insecureHosts(insecure);
-  return {
-    ...(configPath === undefined ? {} : { configPath }),
-    ...(caPath === undefined ? {} : { caPath }),
-    insecure,
-    rewrites: parseRewrites(given["registry-rewrite"]),
+    access: parseAccess(given),
   };
 }
 

@@ -1,3 +1,4 @@
+import { agentVerb } from "./agent.ts";
 import { completionVerb } from "./completion.ts";
 import { helpVerb } from "./help.ts";
 import { importVerb } from "./import.ts";
@@ -10,6 +11,7 @@ const explained: readonly Verb[] = [
   importVerb,
   verifyVerb,
   prepareVerb,
+  agentVerb,
   completionVerb(() => verbs),
   versionVerb,
 ];

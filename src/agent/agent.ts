@@ -1,0 +1,388 @@
+import { labelPrefix } from "../api/image-cache.ts";
+import type { Removed } from "../cache/collect.ts";
+import type { MinFree } from "../cache/space.ts";
+import type { FillResult } from "../cache/store.ts";
+import { LarderError } from "../errors.ts";
+import type { Client } from "../kube/client.ts";
+import type { EventRecorder } from "../kube/event-recorder.ts";
+import { Queue } from "../kube/queue.ts";
+import { nodes } from "../kube/resource.ts";
+import type { Clock } from "../registry/clock.ts";
+import type { Image } from "../registry/image.ts";
+import type { Platform } from "../registry/platform.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Log } from "../telemetry/log.ts";
+import { Alarm } from "./alarm.ts";
+import { parseNode, placeOf, type CacheSpec } from "./cache-spec.ts";
+import { storeOpener } from "./cache-paths.ts";
+import { ClusterWatch } from "./cluster.ts";
+import { Damages } from "./damages.ts";
+import { declared, type Declared } from "./declared.ts";
+import { fill } from "./filling.ts";
+import { movedTags, type Followed } from "./follow-tags.ts";
+import { LabelKeeper } from "./label-keeper.ts";
+import type { Look, OpenStore } from "./look.ts";
+import type { AgentMetrics } from "./metrics.ts";
+import { withSeen, type Delays } from "./orphans.ts";
+import { failedEvent, syncedEvent } from "./outcome.ts";
+import { pass, type PassResult } from "./pass.ts";
+import { Pulls, type Job } from "./pulls.ts";
+import { Recollection } from "./recollection.ts";
+import { PullSpread } from "./pull-spread.ts";
+import type { FileWatchState } from "./series.ts";
+import { CacheWatcher, type WatchReport } from "./watcher.ts";
+
+export interface AgentOptions {
+  readonly nodeName: string;
+  readonly client: Client;
+  readonly events: Pick<EventRecorder, "record" | "run">;
+  /** Opened when the first image is needed. */
+  readonly registry: () => Promise<Registry>;
+  readonly throttle: (image: Image) => Image;
+  readonly platform: Platform;
+  /** Scanned whether a resource names it or not; where the agent's memory is. */
+  readonly cachePath: string;
+  /** Only what something of the host is mounted on may be a cache path. */
+  readonly inContainer: boolean;
+  /** Milliseconds; 0: never. */
+  readonly resyncMs: number;
+  readonly delays: Delays;
+  /** Milliseconds over which the nodes' pulls of a new resource are spread. */
+  readonly spreadMs: number;
+  readonly atOnce: number;
+  readonly minFree: MinFree;
+  readonly followTags: boolean;
+  readonly log: Log;
+  readonly metrics: AgentMetrics;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/** How long after a start the API server may take before the memory stands in for it. */
+const startGraceMs = 5000;
+/** What happens on the disk comes in flocks. */
+const fileEventMs = 100;
+/** A pass that takes longer hangs on something, and a new process may do better. */
+const longestPassMs = 10 * 60 * 1000;
+
+/** One node's agent: everything that happens ends in a pass, and a pass makes the disk as declared. */
+export class Agent {
+  readonly #options: AgentOptions;
+  readonly #cluster: ClusterWatch;
+  readonly #recollection: Recollection;
+  readonly #queue: Queue;
+  readonly #pulls: Pulls;
+  readonly #labels: LabelKeeper;
+  readonly #watcher: CacheWatcher;
+  readonly #damages: Damages;
+  readonly #moved = new Set<string>();
+  readonly #spread: PullSpread;
+  readonly #resync: Alarm;
+  readonly #open: OpenStore;
+  readonly #life = new AbortController();
+  #startedAt = 0;
+  #passSince: number | undefined;
+  #last: PassResult | undefined;
+  #following = false;
+  #problems = "";
+
+  constructor(options: AgentOptions) {
+    const { nodeName, client, cachePath, log, metrics, clock, random } = options;
+    this.#options = options;
+    this.#open = storeOpener(options.inContainer);
+    this.#recollection = new Recollection(async () => this.#open(cachePath));
+    const trigger = (afterMs = 0): void => {
+      this.#queue.add(nodeName, afterMs);
+    };
+    this.#queue = new Queue({
+      work: async (_key, signal) => this.#pass(signal),
+      clock,
+      random,
+      onError: (_key, error, delayMs) => {
+        this.#failed(error, delayMs);
+      },
+    });
+    this.#cluster = new ClusterWatch({
+      client,
+      nodeName,
+      defaultPath: cachePath,
+      changed: () => {
+        trigger();
+      },
+      onWatch: (kind, live, why) => {
+        metrics.watch(kind, live);
+        if (!live && why !== undefined) log.warn("lost the watch", { kind, error: why });
+      },
+      released: (cache) => {
+        const { memory } = this.#recollection;
+        const orphans = withSeen(memory.orphans, cache, clock.date());
+        this.#recollection.set({ ...memory, orphans });
+      },
+      clock,
+      random,
+    });
+    this.#pulls = new Pulls({
+      atOnce: options.atOnce,
+      pull: async (job, signal, alive) => this.#pull(job, signal, alive),
+      onEnd: () => {
+        trigger();
+      },
+      clock,
+      random,
+    });
+    this.#labels = new LabelKeeper({
+      prefix: labelPrefix,
+      patch: async (labels, signal) => {
+        const node = await client.patch(nodes, nodeName, { metadata: { labels } }, { signal });
+        return node && parseNode(node.metadata);
+      },
+      again: trigger,
+      log,
+      clock,
+      random,
+    });
+    this.#damages = new Damages({
+      open: this.#open,
+      found: (place, why) => {
+        log.warn("a file is damaged", { directory: place, why });
+        trigger();
+      },
+      log,
+      clock,
+    });
+    this.#watcher = new CacheWatcher({
+      onEvent: ({ path, name, file }) => {
+        if (name !== undefined && file !== undefined) this.#damages.suspect({ path, name, file });
+        trigger(fileEventMs);
+      },
+      onDeath: (error) => {
+        this.#life.abort(error);
+      },
+      log,
+    });
+    this.#spread = new PullSpread(nodeName, options.spreadMs, clock);
+    this.#resync = new Alarm(clock, () => {
+      this.#setResync();
+      trigger();
+      if (options.followTags) void this.#followTags();
+    });
+  }
+
+  /**
+   * Works until `signal` aborts; returns when nothing is under way any more.
+   *
+   * @throws LarderError `internal` where it cannot go on, as when file-system events end
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const { log, nodeName, clock } = this.#options;
+    const life = AbortSignal.any([signal, this.#life.signal]);
+    this.#startedAt = clock.monotonic();
+    await this.#load();
+    this.#setResync();
+    this.#queue.add(nodeName);
+    const grace = new Alarm(clock, () => {
+      this.#queue.add(nodeName);
+    });
+    grace.set(this.#startedAt + startGraceMs);
+    log.info("the agent runs", { cachePath: this.#options.cachePath });
+    try {
+      await Promise.all(
+        [this.#cluster, this.#queue, this.#options.events, this.#damages].map(async (part) =>
+          part.run(life).catch((error: unknown) => {
+            if (!life.aborted) this.#life.abort(error);
+          }),
+        ),
+      );
+    } finally {
+      grace.clear();
+      this.#resync.clear();
+      this.#watcher.close();
+      await this.#pulls.stop();
+    }
+    if (this.#life.signal.aborted) throw this.#life.signal.reason;
+  }
+
+  /** Why the process should be started anew; undefined while it does its work. */
+  unhealthy(): string | undefined {
+    const since = this.#passSince;
+    if (since === undefined) return undefined;
+    const lasts = this.#options.clock.monotonic() - since;
+    if (lasts < longestPassMs) return undefined;
+    return `a pass has been going on for ${Math.round(lasts / 1000)} s`;
+  }
+
+  /** Why it does not know yet what this node shall have; undefined once it does. */
+  unready(): string | undefined {
+    return this.#cluster.synced ? undefined : "the API server has not said yet what there is";
+  }
+
+  async #load(): Promise<void> {
+    try {
+      await this.#recollection.load();
+    } catch (error) {
+      this.#options.log.warn("cannot read what the last agent knew", { error });
+    }
+  }
+
+  async #pass(signal: AbortSignal): Promise<{ againMs?: number }> {
+    const { metrics, clock, cachePath, delays } = this.#options;
+    this.#passSince = clock.monotonic();
+    try {
+      const done = await metrics.pass(async () =>
+        pass(
+          {
+            declared: () => this.#declared(),
+            defaultPath: cachePath,
+            open: this.#open,
+            recollection: this.#recollection,
+            damaged: this.#damages.known,
+            moved: this.#moved,
+            delays,
+            label: async (to, labels) => this.#labels.keep(to.node, labels, signal),
+            pull: (jobs) => {
+              this.#pulls.want(jobs);
+            },
+            notBefore: (wanted) => this.#spread.notBefore(wanted),
+            removed: (path, removed) => {
+              this.#removed(path, removed);
+            },
+            clock,
+          },
+          signal,
+        ),
+      );
+      this.#take(done);
+      const { nextDueMs } = done.plan;
+      return nextDueMs === undefined ? {} : { againMs: nextDueMs };
+    } finally {
+      this.#passSince = undefined;
+    }
+  }
+
+  #declared(): Declared {
+    const { clock } = this.#options;
+    const starting = clock.monotonic() - this.#startedAt < startGraceMs;
+    const memory = this.#recollection.memory;
+    // What is remembered may be of yesterday: the API server gets a moment to say what is of today.
+    if (starting && !this.#cluster.synced) {
+      return { desired: [], paths: [], node: undefined, current: false };
+    }
+    return declared(this.#cluster, memory);
+  }
+
+  /** Keeps what a pass saw, and tells what changed. */
+  #take(done: PassResult): void {
+    const { metrics, log } = this.#options;
+    const places = new Set(done.desired.map(placeOf));
+    this.#damages.keepOnly(places);
+    this.#spread.keepOnly(places);
+    for (const place of this.#moved) if (!places.has(place)) this.#moved.delete(place);
+    for (const cache of done.desired) {
+      if (done.plan.labels.get(cache.name) === "synced") this.#spread.completed(cache);
+    }
+    metrics.states(done.plan.labels);
+    metrics.orphans(done.plan.orphans);
+    metrics.cachePaths(done.scanned);
+    metrics.fileWatches(countStates(this.#watcher.adjust(done.watch)));
+    this.#last = done;
+    const problems = done.problems.map(({ message }) => message).join("\n");
+    if (problems !== this.#problems) {
+      for (const error of done.problems) log.warn("a pass met a problem", { error });
+      this.#problems = problems;
+    }
+  }
+
+  async #pull(job: Job, signal: AbortSignal, alive: () => void): Promise<void> {
+    const { cache } = job;
+    const { log, metrics, events, registry, platform, minFree, throttle } = this.#options;
+    log.info("a pull starts", { cache: cache.name, source: cache.source, because: job.because });
+    const received = (bytes: number): void => {
+      metrics.received(bytes);
+    };
+    try {
+      const options = { open: this.#open, registry, platform, minFree, throttle, received };
+      this.#pulled(cache, await metrics.pull(async () => fill(job, options, signal, alive)));
+    } catch (error) {
+      if (error instanceof LarderError && !signal.aborted) {
+        log.warn("a pull failed", { cache: cache.name, source: cache.source, error });
+        events.record(failedEvent(cache, error));
+      }
+      throw error;
+    }
+  }
+
+  #pulled(cache: CacheSpec, filled: FillResult): void {
+    const place = placeOf(cache);
+    this.#damages.repaired(place);
+    this.#moved.delete(place);
+    // Another run brought it meanwhile.
+    if (filled.result === "complete") return;
+    const { digest } = filled.sentinel;
+    const { log, events } = this.#options;
+    log.info("an image cache is synced", { cache: cache.name, digest });
+    events.record(syncedEvent(cache, filled));
+  }
+
+  #removed(path: string, removed: readonly Removed[]): void {
+    const { log, metrics } = this.#options;
+    for (const { kind, entry } of removed) {
+      if (kind === "directory")
+        log.info("collected a directory", { directory: `${path}/${entry}` });
+      else log.info("cleared up after a run that was cut short", { directory: `${path}/${entry}` });
+    }
+    metrics.collected(removed.filter(({ kind }) => kind === "directory").length);
+  }
+
+  #failed(error: unknown, delayMs: number): void {
+    this.#options.log.error("a pass failed", { error, retryMs: Math.round(delayMs) });
+  }
+
+  #setResync(): void {
+    const { resyncMs, random, clock } = this.#options;
+    // A tenth around, so that the nodes of a fleet that was started at once do not stay in step.
+    if (resyncMs > 0) this.#resync.set(clock.monotonic() + resyncMs * (0.9 + random() / 5));
+  }
+
+  async #followTags(): Promise<void> {
+    const { log, registry, platform } = this.#options;
+    const signal = this.#life.signal;
+    if (this.#following || !this.#cluster.live) return;
+    this.#following = true;
+    try {
+      const moved = await movedTags(
+        this.#complete(),
+        {
+          registry,
+          platform,
+          record: async ({ cachePath, name }, digests) => {
+            await (await this.#open(cachePath)).recordResolved(name, digests, signal);
+          },
+          failed: (cache, error) => {
+            log.warn("cannot ask where a tag points to", { cache: cache.name, error });
+          },
+        },
+        signal,
+      );
+      for (const cache of moved) this.#moved.add(placeOf(cache));
+      if (moved.length > 0) this.#queue.add(this.#options.nodeName);
+    } catch (error) {
+      if (!signal.aborted) this.#life.abort(error);
+    } finally {
+      this.#following = false;
+    }
+  }
+
+  #complete(): readonly Followed[] {
+    const { desired, looks } = this.#last ?? { desired: [], looks: new Map<string, Look>() };
+    return desired.flatMap((cache) => {
+      const look = looks.get(cache.name);
+      return look?.kind === "complete" ? [{ cache, sentinel: look.sentinel }] : [];
+    });
+  }
+}
+
+function countStates(report: WatchReport): Record<FileWatchState, number> {
+  const counts = { open: 0, absent: 0, failed: 0 };
+  for (const { state } of report) counts[state] += 1;
+  return counts;
+}
