@@ -1,8 +1,6 @@
 import { labelPrefix } from "../api/image-cache.ts";
 import type { Removed } from "../cache/collect.ts";
 import type { MinFree } from "../cache/space.ts";
-import type { FillResult } from "../cache/store.ts";
-import { LarderError } from "../errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import { Queue } from "../kube/queue.ts";
@@ -13,23 +11,22 @@ import type { Platform } from "../registry/platform.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Alarm } from "./alarm.ts";
-import { parseNode, placeOf, type CacheSpec } from "./cache-spec.ts";
+import { parseNode, placeOf } from "./cache-spec.ts";
 import { storeOpener } from "./cache-paths.ts";
 import { ClusterWatch } from "./cluster.ts";
 import { Damages } from "./damages.ts";
 import { declared, type Declared } from "./declared.ts";
-import { fill } from "./filling.ts";
-import { movedTags, type Followed } from "./follow-tags.ts";
 import { LabelKeeper } from "./label-keeper.ts";
-import type { Look, OpenStore } from "./look.ts";
+import type { OpenStore } from "./look.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { withSeen, type Delays } from "./orphans.ts";
-import { failedEvent, syncedEvent } from "./outcome.ts";
 import { pass, type PassResult } from "./pass.ts";
-import { Pulls, type Job } from "./pulls.ts";
+import { puller } from "./puller.ts";
+import { Pulls } from "./pulls.ts";
 import { Recollection } from "./recollection.ts";
 import { PullSpread } from "./pull-spread.ts";
 import type { FileWatchState } from "./series.ts";
+import { TagFollower } from "./tag-follower.ts";
 import { CacheWatcher, type WatchReport } from "./watcher.ts";
 
 export interface AgentOptions {
@@ -75,15 +72,15 @@ export class Agent {
   readonly #labels: LabelKeeper;
   readonly #watcher: CacheWatcher;
   readonly #damages: Damages;
-  readonly #moved = new Set<string>();
+  readonly #tags: TagFollower;
   readonly #spread: PullSpread;
   readonly #resync: Alarm;
   readonly #open: OpenStore;
   readonly #life = new AbortController();
+  #alive: AbortSignal = this.#life.signal;
   #startedAt = 0;
   #passSince: number | undefined;
   #last: PassResult | undefined;
-  #following = false;
   #problems = "";
 
   constructor(options: AgentOptions) {
@@ -113,6 +110,9 @@ export class Agent {
         metrics.watch(kind, live);
         if (!live && why !== undefined) log.warn("lost the watch", { kind, error: why });
       },
+      onProblem: (kind, name, error) => {
+        log.warn("cannot read an object", { kind, name, error });
+      },
       released: (cache) => {
         const { memory } = this.#recollection;
         const orphans = withSeen(memory.orphans, cache, clock.date());
@@ -121,9 +121,21 @@ export class Agent {
       clock,
       random,
     });
+    const { registry, platform } = options;
+    this.#tags = new TagFollower({ registry, platform, open: this.#open, moved: trigger, log });
     this.#pulls = new Pulls({
       atOnce: options.atOnce,
-      pull: async (job, signal, alive) => this.#pull(job, signal, alive),
+      pull: puller({
+        ...options,
+        open: this.#open,
+        record: (event) => {
+          options.events.record(event);
+        },
+        filled: (cache) => {
+          this.#damages.repaired(placeOf(cache));
+          this.#tags.filled(placeOf(cache));
+        },
+      }),
       onEnd: () => {
         trigger();
       },
@@ -164,7 +176,7 @@ export class Agent {
     this.#resync = new Alarm(clock, () => {
       this.#setResync();
       trigger();
-      if (options.followTags) void this.#followTags();
+      if (options.followTags && this.#cluster.live) this.#followTags();
     });
   }
 
@@ -176,6 +188,7 @@ export class Agent {
   async run(signal: AbortSignal): Promise<void> {
     const { log, nodeName, clock } = this.#options;
     const life = AbortSignal.any([signal, this.#life.signal]);
+    this.#alive = life;
     this.#startedAt = clock.monotonic();
     await this.#load();
     this.#setResync();
@@ -199,7 +212,7 @@ export class Agent {
       this.#watcher.close();
       await this.#pulls.stop();
     }
-    if (this.#life.signal.aborted) throw this.#life.signal.reason;
+    if (!signal.aborted && this.#life.signal.aborted) throw this.#life.signal.reason;
   }
 
   /** Why the process should be started anew; undefined while it does its work. */
@@ -236,7 +249,7 @@ export class Agent {
             open: this.#open,
             recollection: this.#recollection,
             damaged: this.#damages.known,
-            moved: this.#moved,
+            moved: this.#tags.known,
             delays,
             label: async (to, labels) => this.#labels.keep(to.node, labels, signal),
             pull: (jobs) => {
@@ -252,6 +265,8 @@ export class Agent {
         ),
       );
       this.#take(done);
+      if (done.problems.length > 0) throw new AggregateError(done.problems);
+      this.#problems = "";
       const { nextDueMs } = done.plan;
       return nextDueMs === undefined ? {} : { againMs: nextDueMs };
     } finally {
@@ -272,11 +287,11 @@ export class Agent {
 
   /** Keeps what a pass saw, and tells what changed. */
   #take(done: PassResult): void {
-    const { metrics, log } = this.#options;
+    const { metrics } = this.#options;
     const places = new Set(done.desired.map(placeOf));
     this.#damages.keepOnly(places);
     this.#spread.keepOnly(places);
-    for (const place of this.#moved) if (!places.has(place)) this.#moved.delete(place);
+    this.#tags.keepOnly(places);
     for (const cache of done.desired) {
       if (done.plan.labels.get(cache.name) === "synced") this.#spread.completed(cache);
     }
@@ -285,42 +300,6 @@ export class Agent {
     metrics.cachePaths(done.scanned);
     metrics.fileWatches(countStates(this.#watcher.adjust(done.watch)));
     this.#last = done;
-    const problems = done.problems.map(({ message }) => message).join("\n");
-    if (problems !== this.#problems) {
-      for (const error of done.problems) log.warn("a pass met a problem", { error });
-      this.#problems = problems;
-    }
-  }
-
-  async #pull(job: Job, signal: AbortSignal, alive: () => void): Promise<void> {
-    const { cache } = job;
-    const { log, metrics, events, registry, platform, minFree, throttle } = this.#options;
-    log.info("a pull starts", { cache: cache.name, source: cache.source, because: job.because });
-    const received = (bytes: number): void => {
-      metrics.received(bytes);
-    };
-    try {
-      const options = { open: this.#open, registry, platform, minFree, throttle, received };
-      this.#pulled(cache, await metrics.pull(async () => fill(job, options, signal, alive)));
-    } catch (error) {
-      if (error instanceof LarderError && !signal.aborted) {
-        log.warn("a pull failed", { cache: cache.name, source: cache.source, error });
-        events.record(failedEvent(cache, error));
-      }
-      throw error;
-    }
-  }
-
-  #pulled(cache: CacheSpec, filled: FillResult): void {
-    const place = placeOf(cache);
-    this.#damages.repaired(place);
-    this.#moved.delete(place);
-    // Another run brought it meanwhile.
-    if (filled.result === "complete") return;
-    const { digest } = filled.sentinel;
-    const { log, events } = this.#options;
-    log.info("an image cache is synced", { cache: cache.name, digest });
-    events.record(syncedEvent(cache, filled));
   }
 
   #removed(path: string, removed: readonly Removed[]): void {
@@ -333,51 +312,31 @@ export class Agent {
     metrics.collected(removed.filter(({ kind }) => kind === "directory").length);
   }
 
+  /** What stays wrong is said once, not with every try. */
   #failed(error: unknown, delayMs: number): void {
-    this.#options.log.error("a pass failed", { error, retryMs: Math.round(delayMs) });
+    const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+    const problems = all.map(String).join("\n");
+    if (problems === this.#problems) return;
+    this.#problems = problems;
+    for (const each of all) {
+      this.#options.log.error("a pass met a problem", {
+        error: each,
+        retryMs: Math.round(delayMs),
+      });
+    }
+  }
+
+  #followTags(): void {
+    if (this.#last === undefined) return;
+    this.#tags.ask(this.#last, this.#alive).catch((error: unknown) => {
+      this.#life.abort(error);
+    });
   }
 
   #setResync(): void {
     const { resyncMs, random, clock } = this.#options;
     // A tenth around, so that the nodes of a fleet that was started at once do not stay in step.
     if (resyncMs > 0) this.#resync.set(clock.monotonic() + resyncMs * (0.9 + random() / 5));
-  }
-
-  async #followTags(): Promise<void> {
-    const { log, registry, platform } = this.#options;
-    const signal = this.#life.signal;
-    if (this.#following || !this.#cluster.live) return;
-    this.#following = true;
-    try {
-      const moved = await movedTags(
-        this.#complete(),
-        {
-          registry,
-          platform,
-          record: async ({ cachePath, name }, digests) => {
-            await (await this.#open(cachePath)).recordResolved(name, digests, signal);
-          },
-          failed: (cache, error) => {
-            log.warn("cannot ask where a tag points to", { cache: cache.name, error });
-          },
-        },
-        signal,
-      );
-      for (const cache of moved) this.#moved.add(placeOf(cache));
-      if (moved.length > 0) this.#queue.add(this.#options.nodeName);
-    } catch (error) {
-      if (!signal.aborted) this.#life.abort(error);
-    } finally {
-      this.#following = false;
-    }
-  }
-
-  #complete(): readonly Followed[] {
-    const { desired, looks } = this.#last ?? { desired: [], looks: new Map<string, Look>() };
-    return desired.flatMap((cache) => {
-      const look = looks.get(cache.name);
-      return look?.kind === "complete" ? [{ cache, sentinel: look.sentinel }] : [];
-    });
   }
 }
 

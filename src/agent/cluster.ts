@@ -27,6 +27,8 @@ export interface ClusterOptions {
     live: boolean,
     why: LarderError | undefined,
   ) => void;
+  /** An object that cannot be read is left out. */
+  readonly onProblem: (kind: "ImageCache" | "Node", name: string, error: unknown) => void;
   /** A claim of this node's ended before our eyes. */
   readonly released: (cache: CacheSpec) => void;
   readonly clock: Clock;
@@ -43,13 +45,18 @@ export class ClusterWatch implements Cluster {
     const { client, clock, random, nodeName, defaultPath, changed } = options;
     this.#options = options;
     const common = { client, clock, random };
-    const onState = (kind: "ImageCache" | "Node") => (state: InformerState) => {
-      options.onWatch(kind, state.live, state.why);
-      changed();
-    };
+    const told = (kind: "ImageCache" | "Node") => ({
+      onState: (state: InformerState) => {
+        options.onWatch(kind, state.live, state.why);
+        changed();
+      },
+      onProblem: (name: string, error: unknown) => {
+        options.onProblem(kind, name, error);
+      },
+    });
     this.#nodes = new Informer({
       ...common,
-      onState: onState("Node"),
+      ...told("Node"),
       resource: nodes,
       // Ten thousand agents must not hold ten thousand copies of ten thousand nodes.
       fieldSelector: `metadata.name=${nodeName}`,
@@ -60,7 +67,7 @@ export class ClusterWatch implements Cluster {
     });
     this.#caches = new Informer({
       ...common,
-      onState: onState("ImageCache"),
+      ...told("ImageCache"),
       resource: imageCaches,
       parse: ({ metadata, spec }) => parseCache(metadata, spec, defaultPath),
       onChange: (change) => {

@@ -24,16 +24,11 @@ export async function lookAt(
   try {
     const store = await open(cache.cachePath);
     const state = await store.state(cache.name, { source: cache.source }, signal);
-    switch (state.kind) {
-      case "absent":
-        return { kind: "absent", why: "nothing stands there" };
-      case "foreign":
-        return { kind: "foreign", why: `it is ${state.what}` };
-      case "complete":
-        return { kind: "complete", sentinel: state.sentinel };
-      default:
-        return { kind: state.kind, why: state.why };
-    }
+    if (state.kind === "absent") return { kind: "absent", why: "nothing stands there" };
+    if (state.kind === "foreign") return { kind: "foreign", why: `it is ${state.what}` };
+    return state.kind === "complete"
+      ? { kind: "complete", sentinel: state.sentinel }
+      : { kind: state.kind, why: state.why };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof LarderError)) throw error;
