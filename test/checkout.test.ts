@@ -18,9 +18,10 @@ async function run(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  cwd = root,
 ): Promise<Ended> {
   return new Promise((resolve) => {
-    const options = { env: { PATH: process.env["PATH"], ...env } };
+    const options = { cwd, env: { PATH: process.env["PATH"], ...env } };
     execFile(program, args, options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
@@ -50,6 +51,60 @@ test("bin/larder works through links to it, relative ones as well", async (t) =>
   await symlink(join(root, "bin/larder"), join(dir, "first"));
   await symlink("first", join(dir, "second"));
   assert.match((await run(join(dir, "second"), ["version"])).stdout, /^larder \d/);
+});
+
+test("bin/larder works by every path that leads to it, in every shell that may be sh", async (t) => {
+  const dir = await tempDirectory(t);
+  await symlink(root, join(dir, "checkout"));
+  await symlink(join(root, "bin"), join(dir, "bin"));
+  await symlink(join(root, "bin"), join(dir, "programs"));
+  for (const shell of ["dash", "bash"]) {
+    for (const [cwd, path] of [
+      [root, "bin/larder"],
+      [join(root, "bin"), "larder"],
+      [join(root, "src"), "../bin/larder"],
+      [dir, "checkout/bin/larder"],
+      [dir, "bin/larder"],
+      ["/", join(dir, "checkout/bin/larder")],
+      ["/", join(dir, "bin/larder")],
+      ["/", join(dir, "programs/larder")],
+      ["/", join(dir, "programs/imagecachectl")],
+    ] as const) {
+      const { code, stdout, stderr } = await run(shell, [path, "version"], {}, cwd);
+      assert.equal(code, 0, `${shell} ${path} in ${cwd}: ${stderr}`);
+      assert.match(stdout, /^larder \d/);
+    }
+  }
+});
+
+test("bin/larder runs the Node and the entry point that LARDER_NODE and LARDER_MAIN name", async (t) => {
+  const dir = await tempDirectory(t);
+  const [node, entry] = [join(dir, "node"), join(dir, "entry")];
+  await writeFile(node, '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
+  const env = { LARDER_NODE: node, LARDER_MAIN: entry };
+  const { stdout } = await run(join(root, "bin/larder"), ["a b", "*"], env);
+  assert.equal(stdout, `--no-warnings --max-semi-space-size=2 ${entry} a b *\n`);
+  const wrong = await run(join(root, "bin/larder"), ["version"], {
+    LARDER_NODE: join(dir, "none"),
+  });
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /LARDER_NODE is '.*none', which is not a program/);
+});
+
+test("bin/larder takes the Node that npm brought, and none of another machine's kind", async (t) => {
+  const [checkout, path] = await checkoutWithNode(t, "v26.10.0");
+  const own = process.arch === "arm64" ? "arm64" : "x64";
+  const bring = async (arch: string): Promise<void> => {
+    const folder = join(checkout, `node_modules/node-linux-${arch}/bin`);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "node"), `#!/bin/sh\necho brought ${arch}\n`, { mode: 0o755 });
+  };
+  const larder = join(checkout, "bin/larder");
+  const env = { PATH: path, LARDER_MAIN: "/any" };
+  await bring(own === "x64" ? "arm64" : "x64");
+  assert.equal((await run(larder, [], env)).stdout, "v26.10.0\n");
+  await bring(own);
+  assert.equal((await run(larder, [], env)).stdout, `brought ${own}\n`);
 });
 
 test("bin/imagecachectl is bin/larder under another name, through links as well", async (t) => {

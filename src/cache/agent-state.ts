@@ -5,7 +5,7 @@ import { ownerFor, type Directory } from "./directory.ts";
 import { syncDescriptor } from "./file.ts";
 
 /** Where the agent keeps what it has to know across a restart, in its default cache path. */
-export const agentStateName = ".larder-agent.json";
+const agentStateName = ".larder-agent.json";
 /** While it is written; one agent runs on a node, so the name is fixed and nothing piles up. */
 const beingWritten = ".larder-agent.json.new";
 /** A longer one is nobody's. */

@@ -6,16 +6,23 @@ import { errorCodes } from "../errors.ts";
 import { variableOf } from "./option.ts";
 import { verbs } from "./verbs.ts";
 
-const page = readFileSync(new URL("../../docs/import.md", import.meta.url), "utf8");
+const importPage = pageOf("import");
 
-function section(heading: string): string {
+/** The codes that only who talks to an API server meets; docs/agent.md has those. */
+const codesOfAgent: readonly string[] = ["api"];
+
+function pageOf(name: string): string {
+  return readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8");
+}
+
+function section(heading: string, page: string): string {
   const [, text = ""] = page.split(`\n## ${heading}\n`);
   return text.split("\n## ")[0] ?? "";
 }
 
 /** The cells of each row of a section's tables. */
-function rows(heading: string): readonly (readonly string[])[] {
-  const lines = section(heading)
+function rows(heading: string, page = importPage): readonly (readonly string[])[] {
+  const lines = section(heading, page)
     .split("\n")
     .filter((line) => /^\| [`\d]/.test(line));
   return lines.map((line) =>
@@ -29,8 +36,14 @@ function rows(heading: string): readonly (readonly string[])[] {
 test("docs/import.md explains every error code, in order, and no other", () => {
   assert.deepEqual(
     rows("Errors").map(([code]) => code),
-    errorCodes.map((code) => `\`${code}\``),
+    errorCodes.filter((code) => !codesOfAgent.includes(code)).map((code) => `\`${code}\``),
   );
+});
+
+test("docs/agent.md explains the error codes that only the agent meets", () => {
+  const explained = rows("Errors", pageOf("agent")).map(([code = ""]) => code);
+  const missing = codesOfAgent.filter((code) => !explained.includes(`\`${code}\``));
+  assert.deepEqual(missing, []);
 });
 
 test("docs/import.md says of every error code what it means and what to do", () => {

@@ -106,6 +106,7 @@ function announced(
 function optionsOf(request: ImportRequest, { shell, reporter }: FillContext): FillOptions {
   return {
     signal: shell.signal,
+    hurry: shell.hurry,
     owner: "imagecachectl",
     force: request.force,
     minFree: request.minFree,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import type { FillResult } from "../cache/store.ts";
 import { printable, type LarderError } from "../errors.ts";
-import { formatBytes } from "./bytes.ts";
+import { formatBytes } from "../cache/amount.ts";
 import { formatDuration } from "./duration.ts";
 
 /** What `larder import --output json` prints; null is what was not known by then. */

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
 
-import { Interruption } from "./interruption.ts";
+import { Interruption, type Patience } from "./interruption.ts";
 
-function setUp(patienceMs = 60_000) {
+const long = 60_000;
+
+function setUp(patience: Patience = { cleaningMs: long, endingMs: long }) {
   const source = new EventEmitter();
   const forced: number[] = [];
   const ends = new EventEmitter();
@@ -12,7 +14,7 @@ function setUp(patienceMs = 60_000) {
     forced.push(exitCode);
     ends.emit("forced");
   };
-  const interruption = new Interruption(source, force, patienceMs);
+  const interruption = new Interruption(source, force, patience);
   return { source, forced, ends, interruption };
 }
 
@@ -42,7 +44,7 @@ test("the second signal forces the end", () => {
 });
 
 test("a clean end that takes too long is forced", async () => {
-  const { source, forced, ends, interruption } = setUp(1);
+  const { source, forced, ends, interruption } = setUp({ cleaningMs: long, endingMs: 1 });
   const forcedOnce = once(ends, "forced");
   source.emit("SIGTERM");
   await forcedOnce;
@@ -50,8 +52,20 @@ test("a clean end that takes too long is forced", async () => {
   interruption.dispose();
 });
 
+test("cleaning up that takes too long is to stop, well before the end is forced", async () => {
+  const { source, forced, interruption } = setUp({ cleaningMs: 1, endingMs: long });
+  const { hurry } = interruption;
+  const hurried = once(hurry, "abort");
+  assert.ok(!hurry.aborted);
+  source.emit("SIGTERM");
+  assert.ok(!hurry.aborted);
+  await hurried;
+  assert.deepEqual(forced, []);
+  interruption.dispose();
+});
+
 test("nothing is left listening or waiting afterwards", () => {
-  const { source, forced, interruption } = setUp(1);
+  const { source, forced, interruption } = setUp({ cleaningMs: 1, endingMs: 1 });
   source.emit("SIGINT");
   interruption.dispose();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) assert.equal(source.listenerCount(name), 0);

@@ -21,6 +21,7 @@ const interruption = new Interruption(process, (exitCode) => {
 const exitCode = await run(process.argv.slice(2), verbs, {
   environment,
   signal: interruption.signal,
+  hurry: interruption.hurry,
   out,
   err,
   now: () => performance.now(),

@@ -1,4 +1,4 @@
-import { formatBytes } from "./bytes.ts";
+import { formatBytes } from "../cache/amount.ts";
 import { formatDuration, formatEstimate } from "./duration.ts";
 import { truncate, widthOf } from "./width.ts";
 

@@ -1,6 +1,6 @@
 import { printable } from "../errors.ts";
 import type { Image, Layer } from "../registry/image.ts";
-import { formatBytes } from "./bytes.ts";
+import { formatBytes } from "../cache/amount.ts";
 import { LayerBoard } from "./layer-board.ts";
 import { doneLine, plainLine } from "./progress.ts";
 import type { Reporter } from "./reporter.ts";

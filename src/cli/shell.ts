@@ -16,6 +16,8 @@ export interface Shell {
   readonly environment: NodeJS.ProcessEnv;
   /** Aborts at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
+  /** Aborts a while after `signal`: what is not cleaned up by then is to be left to the next run. */
+  readonly hurry: AbortSignal;
   readonly out: Screen;
   readonly err: Screen;
   /** Milliseconds from any fixed point, never going back. */

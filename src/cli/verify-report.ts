@@ -1,6 +1,6 @@
-import type { Verdict } from "../cache/verify.ts";
+import type { Verdict } from "../cache/verdict.ts";
 import { printable } from "../errors.ts";
-import { formatBytes } from "./bytes.ts";
+import { formatBytes } from "../cache/amount.ts";
 import { table } from "./table.ts";
 import type { VerifyResult } from "./verify-result.ts";
 
@@ -34,6 +34,7 @@ function notesOf(verdict: Verdict, { deep, cachePath }: VerifyResult): readonly 
   for (const { name, expected, actual } of verdict.damaged ?? []) {
     note(`${name} is damaged: it should be ${expected} and is ${actual}`);
   }
+  for (const { why } of verdict.unreadable ?? []) note(why);
   if (verdict.why !== undefined && notes.length === 0) note(verdict.why);
   if (deep && (verdict.unsummed ?? 0) > 0) {
     note(`files without a checksum on record: ${verdict.unsummed}; only their size was checked`);

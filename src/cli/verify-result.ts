@@ -1,5 +1,5 @@
 import type { LarderError } from "../errors.ts";
-import type { Verdict } from "../cache/verify.ts";
+import type { Verdict } from "../cache/verdict.ts";
 
 /** What `larder verify --output json` prints. */
 export interface VerifyResult {

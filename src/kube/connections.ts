@@ -1,7 +1,8 @@
-import { Agent as HttpAgent } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
+import type { Agent as HttpAgent } from "node:http";
+import type { Agent as HttpsAgent } from "node:https";
 import { createSecureContext } from "node:tls";
 
+import { http, https } from "../registry/node-http.ts";
 import type { Access, TlsOptions } from "./access.ts";
 
 /** A watch holds a connection of its own; beside it, requests come one or two at a time. */
@@ -62,12 +63,12 @@ function same(one: TlsOptions | undefined, other: TlsOptions | undefined): boole
 const common = { keepAlive: true, keepAliveMsecs, maxFreeSockets: keptFree };
 
 function plain(proxy: URL | undefined): HttpAgent {
-  return new HttpAgent({ ...common, ...(proxy && { proxyEnv: { HTTP_PROXY: proxy.href } }) });
+  return new http.Agent({ ...common, ...(proxy && { proxyEnv: { HTTP_PROXY: proxy.href } }) });
 }
 
 function secure(tls: TlsOptions, proxy: URL | undefined): HttpsAgent {
   const { ca, cert, key, servername, rejectUnauthorized } = tls;
-  return new HttpsAgent({
+  return new https.Agent({
     ...common,
     // Made once: parsing certificates for each connection costs milliseconds and memory.
     secureContext: createSecureContext({ ...(ca && { ca }), ...(cert && key && { cert, key }) }),

@@ -1,9 +1,9 @@
-import { request as httpRequest } from "node:http";
 import type { Agent as HttpAgent, IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { request as httpsRequest, type Agent as HttpsAgent } from "node:https";
+import type { Agent as HttpsAgent } from "node:https";
 
 import { hasCode } from "../errors.ts";
 import { readBody } from "../registry/body.ts";
+import { http, https } from "../registry/node-http.ts";
 import { afterSilence } from "../registry/silence.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -80,7 +80,7 @@ function isRepeatable(method: Method): boolean {
 }
 
 function start({ method, url, headers, body }: Outgoing, agent: HttpAgent | HttpsAgent) {
-  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
+  const request = url.protocol === "https:" ? https.request : http.request;
   return request({
     method,
     hostname: url.hostname.replace(/^\[|\]$/g, ""),

@@ -1,9 +1,12 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import { isIPv6, type AddressInfo, type Socket } from "node:net";
 
 import { hasCode, LarderError } from "../errors.ts";
 import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 import type { Metrics } from "./metrics.ts";
+
+// An import of it as a value would load all of undici, for WebSocket.
+const { createServer } = process.getBuiltinModule("node:http");
 
 /** Undefined where all is well, else what is not, in a few words. */
 export type Check = () => string | undefined;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 /** The program as it runs from a checkout. */
 export const mainFile = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
-/** The same in one file, as it ships; `make bundle` makes it, and so does `make test`. */
+/** The same as it ships; `make bundle` makes it, and so does `make test`. */
 export const bundleFile = fileURLToPath(new URL("../../dist/larder.mjs", import.meta.url));
 
 export interface Finished {

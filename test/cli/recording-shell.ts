@@ -21,6 +21,7 @@ export class RecordingShell implements Shell {
   environment: NodeJS.ProcessEnv = {};
   readonly controller = new AbortController();
   readonly signal = this.controller.signal;
+  readonly hurry = new AbortController().signal;
   readonly out = new RecordingScreen();
   readonly err = new RecordingScreen();
   readonly #timers = new Map<object, { period: number; next: number; callback: () => void }>();

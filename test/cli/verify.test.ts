@@ -5,22 +5,28 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
 import { machinePlatform } from "../../src/registry/platform.ts";
-import { buildImage, ociArchive, writeOciLayout } from "../../testbed/image-builder.ts";
+import {
+  buildImage,
+  ociArchive,
+  writeOciLayout,
+  type TarSpec,
+} from "../../testbed/image-builder.ts";
 import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { larder } from "./larder-process.ts";
 
 /** A cache path with two complete directories, `boot` and `spare`. */
-async function setUp(context: TestContext) {
+async function setUp(context: TestContext, more: readonly TarSpec[] = []) {
   const cachePath = await tempDirectory(context);
   const layout = join(await tempDirectory(context), "layout");
   const entries = [
     { path: "one.tar", content: "one" },
     { path: "two.tar", content: "three" },
+    ...more,
   ];
   const image = buildImage({ platform: machinePlatform(), layers: [{ entries }] });
   await writeOciLayout(layout, [{ image }]);
-  const fill = (name: string, ...more: string[]) =>
-    larder(["import", "--cache-path", cachePath, "--name", name, ...more, layout]);
+  const fill = (name: string, ...words: string[]) =>
+    larder(["import", "--cache-path", cachePath, "--name", name, ...words, layout]);
   for (const name of ["boot", "spare"]) assert.equal((await fill(name)).exitCode, 0);
   const verify = (...words: string[]) => larder(["verify", "--cache-path", cachePath, ...words]);
   return { cachePath, fill, verify, image };
@@ -60,6 +66,32 @@ test("verify --deep finds a changed byte that plain verify cannot see", async (c
   assert.match(stdout, /^boot: to repair it, run: .* --force$/m);
   await fill("boot", "--force");
   assert.equal((await verify("--deep")).exitCode, 0);
+});
+
+test("verify --deep goes on after a file that the disk cannot read, tells of each, and exits 1", async (context) => {
+  const { verify, cachePath } = await setUp(context, [{ path: "empty.tar", content: "" }]);
+  await writeFile(join(cachePath, "spare/two.tar"), "THREE");
+  // A file that reads as an input/output error: nothing is mapped at a process's first address.
+  const file = join(cachePath, "boot/empty.tar");
+  execFileSync("mount", ["--bind", `/proc/${process.pid}/mem`, file]);
+  try {
+    const { exitCode, stdout, stderr } = await verify("--deep");
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /^boot +unreadable +3 /m);
+    assert.match(stdout, /^boot: cannot read .*\/boot\/empty\.tar: i\/o error \(EIO\): .*dmesg/m);
+    assert.match(stdout, /^spare: two\.tar is damaged: /m);
+    assert.equal(stderr, "");
+    const { resources, ok, error } = JSON.parse(
+      (await verify("--deep", "--output", "json")).stdout,
+    );
+    assert.deepEqual([ok, error], [false, undefined]);
+    const [{ state, unreadable }, spare] = resources;
+    assert.deepEqual([state, spare.state], ["unreadable", "incomplete"]);
+    assert.equal(unreadable[0].name, "empty.tar");
+    assert.match(unreadable[0].why, /\(EIO\)/);
+  } finally {
+    execFileSync("umount", [file]);
+  }
 });
 
 test("a directory that is not Larder's is listed and does not fail a walk, but fails by name", async (context) => {

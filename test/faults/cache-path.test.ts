@@ -1,9 +1,10 @@
 /** The disk below the real command: wrong from the start, full, or changed under a run. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { promisify } from "node:util";
 
 import { machinePlatform } from "../../src/registry/platform.ts";
 import { buildImage, type TarSpec } from "../../testbed/image-builder.ts";
@@ -11,7 +12,7 @@ import { makeDisk, mountDisk } from "../../testbed/loop-disk.ts";
 import { startMisbehavingRegistry } from "../../testbed/misbehaving-registry.ts";
 import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { until } from "../../testbed/until.ts";
-import { larder, start, type Finished } from "../cli/larder-process.ts";
+import { larder, mainFile, start, type Finished } from "../cli/larder-process.ts";
 
 const megabyte = 1024 * 1024;
 
@@ -139,6 +140,20 @@ test("a disk that runs out of inodes is an error that says so, and leaves nothin
   const { fill } = await setUp(t, files);
   const path = await smallDisk(t);
   assertFailed(await fill(path), "disk", /cannot write .*f\d+: no space left .*inodes \(df -i\)/);
+  assert.deepEqual(await readdir(path), []);
+});
+
+test("a file that is longer than the process may write is an error that names that limit, and leaves nothing behind", async (t) => {
+  const content = Buffer.alloc(2 * megabyte);
+  const { words } = await setUp(t, [{ path: "big.tar", content }]);
+  const path = await tempDirectory(t);
+  // In blocks of 512 bytes or 1 KiB, whichever the shell counts in.
+  const limited = ["-c", 'ulimit -f 1000; exec "$@"', "sh", process.execPath, mainFile];
+  const limitedRun = promisify(execFile)("sh", [...limited, ...words(path)]);
+  await assert.rejects(
+    limitedRun,
+    /cannot write .*big\.tar: file too large \(EFBIG\): .*ulimit -f/,
+  );
   assert.deepEqual(await readdir(path), []);
 });
 

@@ -10,12 +10,12 @@ suite("files that somebody named, at a registry that asks for nothing over plain
     ["missing", undefined],
     ["malformed", "{"],
   ] as const) {
-    test(`a registry configuration that is ${what} is an auth error with its name, before any request`, async (t) => {
+    test(`a registry configuration that is ${what} is a usage error with its name, before any request`, async (t) => {
       const configPath = await fileWith(t, text ?? "");
       if (text === undefined) await rm(configPath);
       const { at, from, name } = await pair(t, sample(), { configPath });
       const error = await failureOf(from.image(name));
-      assert.equal(error.code, "auth");
+      assert.equal(error.code, "usage");
       assert.ok(error.message.includes(configPath), error.message);
       assert.equal(at.accepted, 0);
     });
@@ -34,7 +34,7 @@ suite("files that somebody named, at a registry that asks for nothing over plain
   test("one that $REGISTRY_AUTH_FILE names counts as named", async (t) => {
     const environment = { REGISTRY_AUTH_FILE: await fileWith(t, "{") };
     const { from, name } = await pair(t, sample(), { environment });
-    assert.equal((await failureOf(from.image(name))).code, "auth");
+    assert.equal((await failureOf(from.image(name))).code, "usage");
   });
 
   test("one in a usual place, which nobody named, stops no pull that needs no credentials", async (t) => {
@@ -46,7 +46,7 @@ suite("files that somebody named, at a registry that asks for nothing over plain
   test("one that is mended is read again by the same client", async (t) => {
     const configPath = await fileWith(t, "{");
     const { from, name, image } = await pair(t, sample(), { configPath });
-    assert.equal((await failureOf(from.image(name))).code, "auth");
+    assert.equal((await failureOf(from.image(name))).code, "usage");
     await writeFile(configPath, "{}");
     assert.equal((await from.image(name)).digest, image.digest);
   });

@@ -84,6 +84,18 @@ suite("secrets never appear in errors, their causes, or notices", () => {
     assertNothingShown(error, from.notices, issued);
   });
 
+  test("when a registry echoes a token, the password or the user name, however many tokens came since", async (t) => {
+    const { at, from, name } = await setting(t, "bearer");
+    await from.image(name);
+    for (let n = 0; n < 250; n++) await failureOf(from.image(`${at.host}/other/${n}:1`));
+    const issued = at.tokens?.issued ?? [];
+    assert.equal(issued.length, 251);
+    at.misbehave(/manifests/, echo(`${issued[0]} ${user.password} ${user.username}`));
+    const error = await failureOf(from.image(name));
+    assert.match(error.message, /you sent \*\*\* \*\*\* \*\*\*, go away/);
+    assertNothingShown(error, from.notices, issued);
+  });
+
   test("when a token server echoes what it got, or answers half a token", async (t) => {
     for (const body of [
       `{"token": "${user.password}`,
