@@ -1,6 +1,7 @@
 import { labelPrefix } from "../api/image-cache.ts";
 import type { Removed } from "../cache/collect.ts";
 import type { MinFree } from "../cache/space.ts";
+import { hasStatus } from "../kube/api-error.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import { Queue } from "../kube/queue.ts";
@@ -32,7 +33,7 @@ import { CacheWatcher, type WatchReport } from "./watcher.ts";
 export interface AgentOptions {
   readonly nodeName: string;
   readonly client: Client;
-  readonly events: Pick<EventRecorder, "record" | "run">;
+  readonly events: Pick<EventRecorder, "record" | "run" | "flush">;
   /** Opened when the first image is needed. */
   readonly registry: () => Promise<Registry>;
   readonly throttle: (image: Image) => Image;
@@ -59,6 +60,8 @@ export interface AgentOptions {
 const startGraceMs = 5000;
 /** What happens on the disk comes in flocks. */
 const fileEventMs = 100;
+/** For events that are not told yet when it ends; the whole end has 3 s. */
+const lastWordsMs = 1000;
 /** A pass that takes longer hangs on something, and a new process may do better. */
 const longestPassMs = 10 * 60 * 1000;
 
@@ -108,6 +111,7 @@ export class Agent {
       },
       onWatch: (kind, live, why) => {
         metrics.watch(kind, live);
+        if (live) this.#labels.hurry();
         if (!live && why !== undefined) log.warn("lost the watch", { kind, error: why });
       },
       onProblem: (kind, name, error) => {
@@ -145,8 +149,14 @@ export class Agent {
     this.#labels = new LabelKeeper({
       prefix: labelPrefix,
       patch: async (labels, signal) => {
-        const node = await client.patch(nodes, nodeName, { metadata: { labels } }, { signal });
-        return node && parseNode(node.metadata);
+        try {
+          const node = await client.patch(nodes, nodeName, { metadata: { labels } }, { signal });
+          return parseNode(node.metadata);
+        } catch (error) {
+          // The watch says so in a moment.
+          if (hasStatus(error, 404)) return undefined;
+          throw error;
+        }
       },
       again: trigger,
       log,
@@ -211,6 +221,7 @@ export class Agent {
       this.#resync.clear();
       this.#watcher.close();
       await this.#pulls.stop();
+      await this.#options.events.flush(AbortSignal.timeout(lastWordsMs));
     }
     if (!signal.aborted && this.#life.signal.aborted) throw this.#life.signal.reason;
   }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { HandClock, settled } from "../../testbed/hand-clock.ts";
+import { ApiError } from "../kube/api-error.ts";
 import type { NodeFacts } from "./cache-spec.ts";
 import { LabelKeeper } from "./label-keeper.ts";
 import type { LabelPatch, Sync } from "./labels.ts";
@@ -120,16 +121,46 @@ test("an API server that does not answer holds a pass up once, for five seconds"
 });
 
 test("what fails is told once and asked for again, later and later", async () => {
-  const { keeper, answer, again, told } = keeping();
+  const { keeper, clock, answer, again, told } = keeping();
   for (let round = 0; round < 9; round++) {
     void keeper.keep(node({}), wish("a"), signal);
     await answer(new Error("no"));
+    await clock.pass(again.at(-1) ?? 0);
   }
   assert.deepEqual(again.slice(0, 4), [500, 1000, 2000, 4000]);
   assert.equal(again.at(-1), 30_000);
   void keeper.keep(node({}), wish("a"), signal);
   await answer(node({ [`${prefix}a`]: "pending" }, "11"));
   assert.deepEqual(told, ["cannot write the node's labels", "the node's labels are written again"]);
+});
+
+test("passes before it is time again ask for nothing, but for a pass when it is", async () => {
+  const { keeper, clock, answer, again, patches } = keeping();
+  void keeper.keep(node({}), wish("a"), signal);
+  await answer(new Error("no"));
+  await clock.pass(200);
+  await keeper.keep(node({}), wish("b"), signal);
+  assert.equal(patches.length, 1);
+  assert.deepEqual(again, [500, 300]);
+  keeper.hurry();
+  void keeper.keep(node({}), wish("b"), signal);
+  await settled();
+  assert.equal(patches.length, 2);
+});
+
+test("a request that several passes wait for is one failure", async () => {
+  const { keeper, answer, again } = keeping();
+  for (let pass = 0; pass < 5; pass++) void keeper.keep(node({}), wish("a"), signal);
+  await answer(new Error("no"));
+  assert.deepEqual(again, [500]);
+});
+
+test("an API server that says when to come back is taken at its word", async () => {
+  const { keeper, answer, again } = keeping();
+  const parts = { what: "cannot patch", why: "too many", todo: "wait" };
+  void keeper.keep(node({}), wish("a"), signal);
+  await answer(new ApiError({ ...parts, status: 429, retryAfterMs: 7000, retryable: true }));
+  assert.deepEqual(again, [7000]);
 });
 
 test("a node that is gone is no failure", async () => {

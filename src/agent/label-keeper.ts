@@ -1,3 +1,5 @@
+import { ApiError } from "../kube/api-error.ts";
+import { backoffMs } from "../kube/backoff.ts";
 import type { Clock } from "../registry/clock.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { NodeFacts } from "./cache-spec.ts";
@@ -14,18 +16,22 @@ export interface LabelKeeperOptions extends LabelWriterOptions {
 
 /** How long a pass waits for the API server, so that `pending` is there before the pull. */
 const patienceMs = 5000;
-const firstRetryMs = 1000;
-const longestRetryMs = 60_000;
+const backoff = { firstMs: 1000, maxMs: 60_000 };
 
 /**
  * Labels, without ever holding up a repair: once a request has failed or taken too long, nobody waits
- * for the next ones until one succeeds.
+ * for the next ones until one succeeds. However many passes there are meanwhile, what failed is asked
+ * for again with growing patience only.
  */
 export class LabelKeeper {
   readonly #options: LabelKeeperOptions;
   readonly #writer: LabelWriter;
   #failures = 0;
   #late = false;
+  /** Monotonic milliseconds. */
+  #retryAt = -Infinity;
+  /** The request, or requests in a row, under way. */
+  #writing: Promise<void> | undefined;
 
   constructor(options: LabelKeeperOptions) {
     this.#options = options;
@@ -39,14 +45,12 @@ export class LabelKeeper {
     signal: AbortSignal,
   ): Promise<void> {
     if (node === undefined) return;
-    const written = this.#writer.write(node, want, signal).then(
-      () => {
-        this.#succeeded();
-      },
-      (error: unknown) => {
-        if (!signal.aborted) this.#failed(error);
-      },
-    );
+    const early = this.#retryAt - this.#options.clock.monotonic();
+    if (early > 0) {
+      this.#options.again(early);
+      return;
+    }
+    const written = this.#write(node, want, signal);
     if (this.#failures > 0 || this.#late) return;
     const waited = new AbortController();
     const late = this.#options.clock
@@ -61,6 +65,28 @@ export class LabelKeeper {
     waited.abort();
   }
 
+  /** The API server was heard of again: what failed deserves a try at once. */
+  hurry(): void {
+    this.#retryAt = -Infinity;
+  }
+
+  /** Several that wait for one request are one success, or one failure. */
+  async #write(
+    node: NodeFacts,
+    want: ReadonlyMap<string, Sync>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const writing = this.#writer.write(node, want, signal);
+    const first = writing !== this.#writing;
+    this.#writing = writing;
+    try {
+      await writing;
+      if (first) this.#succeeded();
+    } catch (error) {
+      if (first && !signal.aborted) this.#failed(error);
+    }
+  }
+
   #succeeded(): void {
     if (this.#failures > 0) this.#options.log.info("the node's labels are written again");
     this.#failures = 0;
@@ -71,8 +97,12 @@ export class LabelKeeper {
     if (this.#failures === 0) {
       this.#options.log.warn("cannot write the node's labels", { error });
     }
-    const delay = Math.min(firstRetryMs * 2 ** this.#failures, longestRetryMs);
     this.#failures += 1;
-    this.#options.again(delay * (0.5 + this.#options.random() / 2));
+    const { clock, random, again } = this.#options;
+    const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    const own = backoffMs(this.#failures, random(), backoff);
+    const delay = Math.max(own, Math.min(asked, backoff.maxMs));
+    this.#retryAt = clock.monotonic() + delay;
+    again(delay);
   }
 }

@@ -50,6 +50,9 @@ export async function runAgent(given: AgentGiven, shell: Shell): Promise<number>
     onDropped: (dropped) => {
       metrics.eventsDropped(dropped);
     },
+    onError: (error) => {
+      log.debug("cannot write an event", { error });
+    },
     clock,
     random: Math.random,
   });

@@ -222,3 +222,22 @@ test("the memory is readable by its owner alone and holds what this node had to 
     ["memory"],
   );
 });
+
+test("where inotify is used up, the resync repairs, and the log says once what to do", async (t) => {
+  const world = await suite.world(t);
+  const source = await suite.push("deaf", "1", { "d.tar": "whole content" });
+  // A user namespace has limits of its own: those of the machine stay as they are.
+  const script = 'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"';
+  const agent = world.start(["--resync-period=500ms"], {
+    by: ["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh"],
+  });
+  await world.apply("deaf", { source });
+  await world.says("deaf", "synced");
+  assert.ok((await agent.metric('larder_file_watches{state="failed"}')) > 0);
+  await world.delete("deaf", "d.tar");
+  await world.holds("deaf", "d.tar", "whole content");
+  const remedies = agent.lines.filter((line) =>
+    JSON.stringify(line).includes("max_user_instances"),
+  );
+  assert.equal(remedies.length, 1, agent.story());
+});

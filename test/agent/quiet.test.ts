@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { writingVerbs } from "../../testbed/audit-log.ts";
 import { buildImage } from "../../testbed/image-builder.ts";
 import { startMisbehavingRegistry } from "../../testbed/misbehaving-registry.ts";
+import { startTcpLink } from "../../testbed/tcp-link.ts";
 import { until } from "../../testbed/until.ts";
 import { Suite } from "./world.ts";
 
@@ -59,4 +60,24 @@ test("a resource that is removed while it is pulled leaves nothing behind", asyn
   await world.says("gone", undefined);
   await until("nothing is left", async () => (await world.entries()).length === 0);
   assert.deepEqual(await world.events("gone", "SyncFailed"), []);
+});
+
+test("pending is on the node before the first byte is asked for", async (t) => {
+  const world = await suite.world(t);
+  const link = await startTcpLink(suite.plane.port);
+  t.after(async () => link.close());
+  const registry = await startMisbehavingRegistry();
+  t.after(async () => registry.stop());
+  const image = buildImage({ layers: [{ entries: [{ path: "p.tar", content: "p" }] }] });
+  registry.hold("late", "1", image);
+  const kubeconfig = await suite.plane.writeKubeconfig(undefined, link.url);
+  const agent = world.start([`--insecure-registry=${registry.host}`], { kubeconfig });
+  await until("it knows its node", async () => (await agent.get("/readyz")).status === 200);
+  // The answer to the patch takes a second longer than the patch: nothing is pulled in between.
+  link.delay(1000);
+  await world.apply("late", { source: `${registry.host}/late:1` });
+  await world.says("late", "pending");
+  assert.equal(registry.accepted, 0);
+  link.restore();
+  await world.says("late", "synced");
 });
