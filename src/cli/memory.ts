@@ -8,4 +8,6 @@ import { setFlagsFromString } from "node:v8";
  */
 export function tuneMemory(): void {
   setFlagsFromString("--no-incremental-marking");
+  // Where all cores are busy, the thread that frees blocks gets its turn late, and they pile up.
+  setFlagsFromString("--no-concurrent-array-buffer-sweeping");
 }
