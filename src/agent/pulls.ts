@@ -1,3 +1,4 @@
+import { backoffMs, type BackoffLimits } from "../kube/backoff.ts";
 import type { Clock } from "../registry/clock.ts";
 import { Alarm } from "./alarm.ts";
 import type { CacheSpec } from "./cache-spec.ts";
@@ -26,8 +27,7 @@ export interface PullsOptions {
   readonly random: () => number;
 }
 
-const firstDelayMs = 1000;
-const longestDelayMs = 5 * 60 * 1000;
+const backoff: BackoffLimits = { firstMs: 1000, maxMs: 5 * 60 * 1000 };
 /** A pull that received nothing for so long waits for a server, and makes room for another. */
 const stalledMs = 5000;
 /** However many are stalled, no more than this multiple of `atOnce` run. */
@@ -183,10 +183,8 @@ export class Pulls {
     this.#options.onEnd(job, error);
   }
 
-  /** Between half and all of a delay that doubles, so that many nodes do not come back as one. */
   #backoff(times: number): number {
-    const delay = Math.min(firstDelayMs * 2 ** (times - 1), longestDelayMs);
-    return delay * (0.5 + this.#options.random() / 2);
+    return backoffMs(times, this.#options.random(), backoff);
   }
 }
 

@@ -135,12 +135,14 @@ export class EventRecorder {
   }
 
   #failed(series: Series, error: unknown): void {
-    const { onError } = this.#options;
-    onError?.(error);
     const now = this.#clock.monotonic();
     // Events live for an hour, and somebody may have deleted it.
-    if (series.told > 0 && hasStatus(error, 404)) this.#book.gone(series);
-    else if (isFinal(error)) this.#dropped(this.#book.drop(series));
+    if (series.told > 0 && hasStatus(error, 404)) {
+      this.#book.gone(series);
+      return;
+    }
+    this.#options.onError?.(error);
+    if (isFinal(error)) this.#dropped(this.#book.drop(series));
     else {
       const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
       this.#pauseUntil = now + Math.min(asked, this.#limits.longestRetryAfterMs);
