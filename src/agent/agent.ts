@@ -83,6 +83,7 @@ export class Agent {
   #alive: AbortSignal = this.#life.signal;
   #startedAt = 0;
   #passSince: number | undefined;
+  #nodeMissing = false;
   #last: PassResult | undefined;
   #problems = "";
 
@@ -289,11 +290,22 @@ export class Agent {
     const { clock } = this.#options;
     const starting = clock.monotonic() - this.#startedAt < startGraceMs;
     const memory = this.#recollection.memory;
+    this.#tellNode();
     // What is remembered may be of yesterday: the API server gets a moment to say what is of today.
     if (starting && !this.#cluster.synced) {
       return { desired: [], paths: [], node: undefined, current: false };
     }
     return declared(this.#cluster, memory);
+  }
+
+  /** A name that the cluster does not know may be a typing error, or a node that joins later. */
+  #tellNode(): void {
+    const { log } = this.#options;
+    const missing = this.#cluster.synced && this.#cluster.node === undefined;
+    if (missing === this.#nodeMissing) return;
+    this.#nodeMissing = missing;
+    if (missing) log.warn("the cluster has no node of this name", { todo: "check NODE_NAME" });
+    else log.info("the cluster has this node");
   }
 
   /** Keeps what a pass saw, and tells what changed. */

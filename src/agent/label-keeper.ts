@@ -1,6 +1,5 @@
 import { ApiError } from "../kube/api-error.ts";
 import { backoffMs } from "../kube/backoff.ts";
-import { backoffMs, type BackoffLimits } from "../kube/backoff.ts";
 import type { Clock } from "../registry/clock.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { NodeFacts } from "./cache-spec.ts";

@@ -16,7 +16,9 @@ export function reasonOf(error: LarderError): FailureReason {
 
 /** The event of a resource that is on this node now. */
 export function syncedEvent(cache: CacheSpec, { sentinel, bytes }: FillResult): EventInput {
-  const note = `${sentinel.files.length} files, ${bytes} bytes of ${sentinel.digest} are in ${cache.cachePath}/${cache.name}`;
+  const files = sentinel.files.length;
+  const [noun, verb] = files === 1 ? ["file", "is"] : ["files", "are"];
+  const note = `${files} ${noun}, ${bytes} bytes of ${sentinel.digest} ${verb} in ${cache.cachePath}/${cache.name}`;
   return { ...about(cache), type: "Normal", reason: "Synced", action: "Pull", note };
 }
 

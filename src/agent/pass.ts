@@ -1,11 +1,11 @@
 import type { Removed } from "../cache/collect.ts";
 import { LarderError } from "../errors.ts";
 import type { Clock } from "../registry/clock.ts";
-import type { CacheSpec } from "./cache-spec.ts";
+import { placeOf, type CacheSpec } from "./cache-spec.ts";
 import type { Declared } from "./declared.ts";
 import type { Sync } from "./labels.ts";
 import { lookAt, type Look, type OpenStore } from "./look.ts";
-import type { Delays, Found, Orphan } from "./orphans.ts";
+import { withSeen, type Delays, type Found, type Orphan } from "./orphans.ts";
 import { plan, type Plan, type Wanted } from "./plan.ts";
 import type { Job } from "./pulls.ts";
 import type { Recollection } from "./recollection.ts";
@@ -52,6 +52,7 @@ export interface PassResult {
 export async function pass(tools: PassTools, signal: AbortSignal): Promise<PassResult> {
   const { recollection, defaultPath, open, clock } = tools;
   const problems = new Problems(signal);
+  const { orphans: orphansBefore } = recollection.memory;
   const declared = tools.declared();
   const { desired } = declared;
   const paths = [...new Set([defaultPath, ...declared.paths, ...recollection.memory.paths])].sort();
@@ -71,7 +72,13 @@ export async function pass(tools: PassTools, signal: AbortSignal): Promise<PassR
   });
   const { memory } = recollection;
   const known = declared.node === undefined ? memory.desired : desired;
-  recollection.set({ paths, desired: known, orphans: decided.orphans });
+  // What ended meanwhile was a claim still in what this pass goes by.
+  const ended = memory.orphans.filter((orphan) => !orphansBefore.includes(orphan));
+  const orphans = ended.reduce(
+    (all: readonly Orphan[], orphan) => withSeen(all, orphan, orphan.since),
+    decided.orphans,
+  );
+  recollection.set({ paths, desired: known, orphans });
   await problems.of(() => recollection.keep());
   await problems.of(() => tools.label(declared, decided.labels));
   for (const cache of decided.adopt) {
@@ -81,7 +88,7 @@ export async function pass(tools: PassTools, signal: AbortSignal): Promise<PassR
   }
   for (const cachePath of found.keys()) {
     await problems.of(async () => {
-      tools.removed(cachePath, await collectIn(cachePath, decided.due, open));
+      tools.removed(cachePath, await collectIn(cachePath, decided.due, tools));
     });
   }
   tools.pull(decided.pulls.map((wanted) => ({ ...wanted, notBefore: tools.notBefore(wanted) })));
@@ -145,14 +152,21 @@ async function findAll(
   return found;
 }
 
+/** Asks the cluster again before each: the labels may have taken a while, and a claim may be back. */
 async function collectIn(
   cachePath: string,
   due: readonly Orphan[],
-  open: OpenStore,
+  { open, declared }: PassTools,
 ): Promise<readonly Removed[]> {
   const names = new Set(due.filter((orphan) => orphan.cachePath === cachePath).map((o) => o.name));
   const store = await open(cachePath);
-  return store.collect({ mayRemove: (name) => names.has(name) });
+  return store.collect({
+    mayRemove: (name) => names.has(name) && isUnclaimed(placeOf({ cachePath, name }), declared()),
+  });
+}
+
+function isUnclaimed(place: string, { current, desired }: Declared): boolean {
+  return current && !desired.some((cache) => placeOf(cache) === place);
 }
 
 /** Every path, there or not: a watch of one that is not is tried again with every pass. */

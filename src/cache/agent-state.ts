@@ -44,6 +44,11 @@ export async function writeAgentState(parent: Directory, text: string): Promise<
   } finally {
     fs.closeSync(fd);
   }
-  fs.renameSync(parent.at(beingWritten), parent.at(agentStateName));
+  try {
+    fs.renameSync(parent.at(beingWritten), parent.at(agentStateName));
+  } catch (error) {
+    fs.rmSync(parent.at(beingWritten), { force: true });
+    throw error;
+  }
   await parent.sync();
 }

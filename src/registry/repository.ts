@@ -63,6 +63,8 @@ export class Repository implements Content {
     const request = this.#request(`manifests/${tag ?? "latest"}`, what, signal);
     return retrying(this.#options.retry, what, signal, async () => {
       const response = await this.#options.send({ ...request, method: "HEAD" });
+      // One that is overloaded is asked later, not in another way.
+      if (isBusy(response.status)) throw await refusal(request, response, this.#options.refusals);
       // Some answer GET alone; why another request failed, an answer without a body cannot say.
       response.discard();
       return response.status === 200 ? announced(response) : undefined;
@@ -130,6 +132,10 @@ function check(bytes: Buffer, expected: Digest | undefined, what: string): Diges
   difference.update(bytes);
   difference.verify();
   return expected;
+}
+
+function isBusy(status: number): boolean {
+  return [429, 502, 503, 504].includes(status);
 }
 
 function announced(response: Response): Digest | undefined {
