@@ -24,12 +24,12 @@ async function stage(t: TestContext, args: readonly string[] = []): Promise<Stag
   const agent = world.start(args, { kubeconfig });
   const kept = await suite.push(`kept-${world.nodeName}`, "1", { "k.tar": "kept" });
   await world.apply("kept", { source: kept });
-  try { await world.says("kept", "synced"); } catch (e) { console.log(agent.lines, gate.seen.slice(-20)); throw e; }
+  await world.says("kept", "synced");
   return { world, gate, agent };
 }
 
 const refusals: readonly (GateFault & { readonly kind: "answer" })[] = [
-  { kind: "answer", status: 429, reason: "TooManyRequests", headers: { "Retry-After": "3" } },
+  { kind: "answer", status: 429, reason: "TooManyRequests", headers: { "Retry-After": "2" } },
   { kind: "answer", status: 500, reason: "InternalError" },
   { kind: "answer", status: 410, reason: "Expired" },
   { kind: "answer", status: 401, reason: "Unauthorized" },
@@ -66,7 +66,7 @@ function assertSpaced(watches: ApiGate["seen"]): void {
   for (const [path, asked] of byPath) {
     const gaps = asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0));
     assert.ok(
-      gaps.every((gap) => gap >= 2900),
+      gaps.every((gap) => gap >= 1900),
       `${path}: ${gaps.map(Math.round).join(", ")} ms`,
     );
   }
@@ -107,7 +107,12 @@ test("a label that the API server refuses to write is written once it takes it, 
   await agent.says("cannot write the node's labels");
   const patches = (): number => gate.seen.filter(isPatch).length;
   const before = patches();
-  await until("it is tried again", () => patches() >= before + 3);
+  for (let repairs = 1; repairs <= 4; repairs++) {
+    await world.delete("kept", "k.tar");
+    await world.holds("kept", "k.tar", "kept");
+    assert.ok(patches() <= before + 2, `${patches() - before} after ${repairs} repairs`);
+  }
+  await until("it is tried again", () => patches() >= before + 2);
   gate.fault = () => undefined;
   await world.says("fresh", "synced");
   assert.equal(agent.said("cannot write the node's labels").length, 1);

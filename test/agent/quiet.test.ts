@@ -78,6 +78,6 @@ test("pending is on the node before the first byte is asked for", async (t) => {
   await world.apply("late", { source: `${registry.host}/late:1` });
   await world.says("late", "pending");
   assert.equal(registry.accepted, 0);
-  link.restore();
+  await link.restore();
   await world.says("late", "synced");
 });

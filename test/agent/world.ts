@@ -21,6 +21,11 @@ export interface CacheInput {
   readonly nodeSelector?: Readonly<Record<string, string>>;
 }
 
+export interface StartOptions extends Partial<Omit<AgentStart, "args">> {
+  /** Without a kubeconfig, which otherwise is the admin's. */
+  readonly inPod?: boolean;
+}
+
 /** One control plane and one registry for a whole suite. */
 export class Suite {
   readonly plane: ControlPlane;
@@ -69,10 +74,15 @@ export class Suite {
 
   /** A world of a test's own on the suite's cluster, emptied after the test. */
   async world(t: TestContext): Promise<World> {
+    const agents: AgentProcess[] = [];
+    // Before the folder goes: an agent that still runs would write into it.
+    t.after(async () => {
+      await Promise.all(agents.map(async (agent) => agent[Symbol.asyncDispose]()));
+    });
     const cachePath = join(await tempDirectory(t), "cache");
     await mkdir(cachePath);
     await chmod(cachePath, 0o755);
-    const world = new World(this, t, cachePath, `node-${randomBytes(4).toString("hex")}`);
+    const world = new World(this, agents, cachePath, `node-${randomBytes(4).toString("hex")}`);
     t.after(async () => {
       await this.plane.kubectl("delete", "imagecaches", "--all", "--wait=true");
       await this.plane.kubectl("delete", "nodes", "--all", "--wait=true");
@@ -87,11 +97,12 @@ export class World {
   readonly suite: Suite;
   readonly cachePath: string;
   readonly nodeName: string;
-  readonly #t: TestContext;
+  readonly #agents: AgentProcess[];
 
-  constructor(suite: Suite, t: TestContext, cachePath: string, nodeName: string) {
+  /** @param agents gets every agent that is started */
+  constructor(suite: Suite, agents: AgentProcess[], cachePath: string, nodeName: string) {
     this.suite = suite;
-    this.#t = t;
+    this.#agents = agents;
     this.cachePath = cachePath;
     this.nodeName = nodeName;
   }
@@ -108,11 +119,12 @@ export class World {
   }
 
   /** Starts an agent of this node, killed after the test if it still runs then. */
-  start(args: readonly string[] = [], options: Partial<AgentStart> = {}): AgentProcess {
+  start(args: readonly string[] = [], options: StartOptions = {}): AgentProcess {
+    const { kubeconfig = this.plane.adminKubeconfig, inPod = false, ...rest } = options;
     const agent = AgentProcess.start({
       nodeName: this.nodeName,
-      kubeconfig: this.plane.adminKubeconfig,
-      ...options,
+      ...(!inPod && { kubeconfig }),
+      ...rest,
       args: [
         `--cache-path=${this.cachePath}`,
         `--insecure-registry=${this.suite.registry.host}`,
@@ -120,9 +132,7 @@ export class World {
         ...args,
       ],
     });
-    this.#t.after(async () => {
-      await agent[Symbol.asyncDispose]();
-    });
+    this.#agents.push(agent);
     return agent;
   }
 
@@ -147,7 +157,7 @@ export class World {
   /** All labels of the node. */
   async labels(): Promise<Readonly<Record<string, string>>> {
     const { status, json } = await this.plane.raw(`/api/v1/nodes/${this.nodeName}`);
-    return status === 200 ? (json as NodeJson).metadata.labels : {};
+    return status === 200 ? ((json as NodeJson).metadata.labels ?? {}) : {};
   }
 
   async label(labels: Readonly<Record<string, string | null>>): Promise<void> {
@@ -160,7 +170,7 @@ export class World {
 
   /** Waits until a cache's label says so; undefined: until it is gone. */
   async says(name: string, sync: "synced" | "pending" | undefined): Promise<void> {
-    await until(
+    await this.#until(
       `the label of ${name} is ${sync ?? "gone"}`,
       async () => (await this.labels())[`${prefix}${name}`] === sync,
     );
@@ -176,7 +186,10 @@ export class World {
 
   /** Waits until a cached file has this content. */
   async holds(name: string, file: string, content: string): Promise<void> {
-    await until(`${name}/${file} is right`, async () => (await this.read(name, file)) === content);
+    await this.#until(
+      `${name}/${file} is right`,
+      async () => (await this.read(name, file)) === content,
+    );
   }
 
   /** What stands in the cache path, the agent's own notes left out. */
@@ -202,16 +215,25 @@ export class World {
   /** Waits for such an event, and returns its note. */
   async event(name: string, reason: string): Promise<string> {
     let found: readonly string[] = [];
-    await until(`an event ${reason} of ${name}`, async () => {
+    await this.#until(`an event ${reason} of ${name}`, async () => {
       found = await this.events(name, reason);
       return found.length > 0;
     });
     return found[0] ?? "";
   }
+
+  /** Where it does not come true, the last agent's story belongs to the failure. */
+  async #until(what: string, holds: () => Promise<boolean>): Promise<void> {
+    try {
+      await until(what, holds);
+    } catch (cause) {
+      throw new Error(`${what}: never; ${this.#agents.at(-1)?.story() ?? "no agent"}`, { cause });
+    }
+  }
 }
 
 interface NodeJson {
-  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
 }
 
 interface EventJson {
