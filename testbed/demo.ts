@@ -1,42 +1,20 @@
 /** `make demo`: the main job on real images, typed as a person would type it. */
-import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 
 import { machinePlatform } from "../src/registry/platform.ts";
 import { startDockerRegistry } from "./docker-registry.ts";
 import { pushImage } from "./image-builder.ts";
 import { interruption } from "./interruption.ts";
 import { cacheImage, pauseImage, registryImage, tarballOf } from "./real-images.ts";
+import { say, Typist } from "./typing.ts";
 
 const interrupted = interruption();
-const bin = join(import.meta.dirname, "..", "bin");
-
-function say(text: string): void {
-  process.stdout.write(`\n# ${text}\n`);
-}
-
-/** Prints a command, runs it in a shell, and sees to it that it ends as it should. */
-async function type(command: string, cwd: string, expected = 0): Promise<void> {
-  interrupted.throwIfAborted();
-  process.stdout.write(`$ ${command}\n`);
-  const child = spawn("sh", ["-c", command], {
-    cwd,
-    env: { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` },
-    stdio: ["ignore", "inherit", "inherit"],
-    signal: interrupted,
-  });
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  if (expected !== 0) process.stdout.write(`(exit ${code})\n`);
-  if (code !== expected) throw new Error(`that should have ended with ${expected}, not ${code}`);
-}
-
 async function demo(home: string, registry: { readonly host: string; readonly url: string }) {
   const platform = machinePlatform();
+  const typist = new Typist({ cwd: home, signal: interrupted });
+  const type = async (command: string, expected = 0) => typist.type(command, expected);
   const cache = join(home, "image-cache");
   const name = `${registry.host}/boot-cache-pause:1`;
   const tree = `find '${cache}' -type f -printf '%P\\t%s bytes\\n' | sort`;
@@ -51,26 +29,23 @@ async function demo(home: string, registry: { readonly host: string; readonly ur
 
   const byReference = `larder import --name pause-1 --cache-path '${cache}' --insecure-registry ${registry.host} ${name}`;
   say("Fill the cache from the registry");
-  await type(byReference, home);
+  await type(byReference);
   say("Fill it from a docker archive, with no registry at all");
-  await type(
-    `larder import --name registry-1 --cache-path '${cache}' ./boot-cache-registry.tar`,
-    home,
-  );
+  await type(`larder import --name registry-1 --cache-path '${cache}' ./boot-cache-registry.tar`);
   say("What a node has now");
-  await type(tree, home);
+  await type(tree);
   say("Doing it again finds nothing to do");
-  await type(byReference, home);
+  await type(byReference);
   say("Every byte is what the image said");
-  await type(`larder verify --cache-path '${cache}' --deep`, home);
+  await type(`larder verify --cache-path '${cache}' --deep`);
 
   say("Break one byte: the size stays, the content does not");
   const broken = join(cache, "pause-1", "pause.tar");
-  await type(`printf X | dd of='${broken}' bs=1 seek=100000 conv=notrunc status=none`, home);
-  await type(`larder verify --cache-path '${cache}' --deep`, home, 1);
+  await type(`printf X | dd of='${broken}' bs=1 seek=100000 conv=notrunc status=none`);
+  await type(`larder verify --cache-path '${cache}' --deep`, 1);
   say("Import it anew: the old content stays until the new is whole");
-  await type(byReference.replace("import", "import --force"), home);
-  await type(`larder verify --cache-path '${cache}' --deep`, home);
+  await type(byReference.replace("import", "import --force"));
+  await type(`larder verify --cache-path '${cache}' --deep`);
 }
 
 const began = performance.now();
