@@ -2,7 +2,7 @@
 
 .POSIX:
 .DELETE_ON_ERROR:
-.PHONY: help setup testbed test test-unit check bench demo demo-agent generate bundle clean
+.PHONY: help setup testbed test test-unit check bench bench-agent bench-scale demo demo-agent generate bundle clean
 .PHONY: check-lint check-format check-types check-imports check-dead-code check-shell
 
 # The Node and the tools that npm brought come first; npm itself keeps the machine's own Node.
@@ -16,6 +16,7 @@ help:
 	@echo 'make test-unit  the tests that need no server, in under a minute'
 	@echo 'make check      lint, format, types, import direction, dead code, documentation'
 	@echo 'make bench      measure against crane, skopeo and umoci; BENCH="--runs 1 --only real"'
+	@echo 'make bench-agent  what the agent costs a node; make bench-scale: ten thousand of them, simulated'
 	@echo 'make bundle     dist/larder.mjs, and beside it what it loads on demand'
 	@echo 'make demo-agent a control plane, a node, a registry and the agent, and what it does'
 	@echo 'make testbed    build the servers that the tests run against, into the cache folder'
@@ -66,6 +67,14 @@ check-shell:
 bench: setup bundle
 	@scripts/system-packages bench
 	$(WITH_NODE) node bench/main.ts $(BENCH)
+
+bench-agent: setup bundle testbed
+	@scripts/system-packages bench
+	$(WITH_NODE) node bench/agent.ts $(BENCH)
+
+bench-scale: setup bundle testbed
+	@scripts/system-packages bench
+	$(WITH_NODE) node bench/scale.ts $(BENCH)
 
 demo: setup
 	@scripts/system-packages demo
