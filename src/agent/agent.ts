@@ -28,6 +28,7 @@ import { Recollection } from "./recollection.ts";
 import { PullSpread } from "./pull-spread.ts";
 import type { FileWatchState } from "./series.ts";
 import { TagFollower } from "./tag-follower.ts";
+import { steadyClock } from "./steady-clock.ts";
 import { CacheWatcher, type WatchReport } from "./watcher.ts";
 
 export interface AgentOptions {
@@ -37,6 +38,8 @@ export interface AgentOptions {
   /** Opened when the first image is needed. */
   readonly registry: () => Promise<Registry>;
   readonly throttle: (image: Image) => Image;
+  /** Aborts when little time is left to clear up: what takes long is left to the next run. */
+  readonly hurry: AbortSignal;
   readonly platform: Platform;
   /** Scanned whether a resource names it or not; where the agent's memory is. */
   readonly cachePath: string;
@@ -60,6 +63,11 @@ export interface AgentOptions {
 const startGraceMs = 5000;
 /** What happens on the disk comes in flocks. */
 const fileEventMs = 100;
+/** Where passes take long, what comes in flocks waits so many times as long: the rest is for pulls. */
+const pauseTimes = 2;
+const longestPauseMs = 1000;
+/** A pull that failed has changed nothing, and where one fails, a thousand do. */
+const failureMs = 1000;
 /** For events that are not told yet when it ends; the whole end has 3 s. */
 const lastWordsMs = 1000;
 /** A pass that takes longer hangs on something, and a new process may do better. */
@@ -83,13 +91,15 @@ export class Agent {
   #alive: AbortSignal = this.#life.signal;
   #startedAt = 0;
   #passSince: number | undefined;
+  #pauseMs = 0;
   #nodeMissing = false;
   #last: PassResult | undefined;
   #problems = "";
 
   constructor(options: AgentOptions) {
-    const { nodeName, client, cachePath, log, metrics, clock, random } = options;
-    this.#options = options;
+    const { nodeName, client, cachePath, log, metrics, random } = options;
+    const clock = steadyClock(options.clock);
+    this.#options = { ...options, clock };
     this.#open = storeOpener(options.inContainer);
     this.#recollection = new Recollection(async () => this.#open(cachePath));
     const trigger = (afterMs = 0): void => {
@@ -141,8 +151,8 @@ export class Agent {
           this.#tags.filled(placeOf(cache));
         },
       }),
-      onEnd: () => {
-        trigger();
+      onEnd: (_job, error) => {
+        trigger(error === undefined ? this.#pauseMs : failureMs);
       },
       clock,
       random,
@@ -170,13 +180,16 @@ export class Agent {
         log.warn("a file is damaged", { directory: place, why });
         trigger();
       },
+      mended: () => {
+        trigger();
+      },
       log,
       clock,
     });
     this.#watcher = new CacheWatcher({
       onEvent: ({ path, name, file }) => {
-        if (name !== undefined && file !== undefined) this.#damages.suspect({ path, name, file });
-        trigger(fileEventMs);
+        if (name !== undefined) this.#damages.suspect({ path, name, file });
+        trigger(Math.max(fileEventMs, this.#pauseMs));
       },
       onDeath: (error) => {
         this.#life.abort(error);
@@ -251,8 +264,11 @@ export class Agent {
 
   async #pass(signal: AbortSignal): Promise<{ againMs?: number }> {
     const { metrics, clock, cachePath, delays } = this.#options;
-    this.#passSince = clock.monotonic();
+    const since = clock.monotonic();
+    this.#passSince = since;
     try {
+      // What fails here is told by the pass, which cannot keep anything there either.
+      await this.#recollection.load().catch(() => {});
       const done = await metrics.pass(async () =>
         pass(
           {
@@ -263,9 +279,12 @@ export class Agent {
             damaged: this.#damages.known,
             moved: this.#tags.known,
             delays,
+            watch: (wanted) => {
+              metrics.fileWatches(countStates(this.#watcher.adjust(wanted)));
+            },
             label: async (to, labels) => this.#labels.keep(to.node, labels, signal),
             pull: (jobs) => {
-              this.#pulls.want(jobs);
+              this.#pulls.want(jobs, since);
             },
             notBefore: (wanted) => this.#spread.notBefore(wanted),
             removed: (path, removed) => {
@@ -282,6 +301,7 @@ export class Agent {
       const { nextDueMs } = done.plan;
       return nextDueMs === undefined ? {} : { againMs: nextDueMs };
     } finally {
+      this.#pauseMs = Math.min((clock.monotonic() - since) * pauseTimes, longestPauseMs);
       this.#passSince = undefined;
     }
   }
@@ -321,7 +341,6 @@ export class Agent {
     metrics.states(done.plan.labels);
     metrics.orphans(done.plan.orphans);
     metrics.cachePaths(done.scanned);
-    metrics.fileWatches(countStates(this.#watcher.adjust(done.watch)));
     this.#last = done;
   }
 

@@ -21,7 +21,7 @@ export interface ClusterOptions {
   readonly defaultPath: string;
   /** Something that a pass goes by has changed. */
   readonly changed: () => void;
-  /** A watch was opened, or lost. */
+  /** A watch was opened, or lost, or cannot be opened for another reason than before. */
   readonly onWatch: (
     kind: "ImageCache" | "Node",
     live: boolean,
@@ -46,10 +46,10 @@ export class ClusterWatch implements Cluster {
     this.#options = options;
     const common = { client, clock, random };
     const told = (kind: "ImageCache" | "Node") => ({
-      onState: (state: InformerState) => {
+      onState: onceEach((state) => {
         options.onWatch(kind, state.live, state.why);
         changed();
-      },
+      }),
       onProblem: (name: string, error: unknown) => {
         options.onProblem(kind, name, error);
       },
@@ -120,4 +120,15 @@ export class ClusterWatch implements Cluster {
     }
     this.#options.changed();
   }
+}
+
+/** Each failed try is a state of its own; what is as it was, and for the same reason, is told once. */
+function onceEach(tell: (state: InformerState) => void): (state: InformerState) => void {
+  let before = "";
+  return (state) => {
+    const now = JSON.stringify([state.synced, state.live, state.why?.message]);
+    if (now === before) return;
+    before = now;
+    tell(state);
+  };
 }

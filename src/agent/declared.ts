@@ -19,10 +19,7 @@ export interface Declared {
   readonly paths: readonly string[];
   /** The node whose labels are to be written; undefined where none is known. */
   readonly node: NodeFacts | undefined;
-  /**
-   * Heard from the cluster, not remembered: only then is anything collected, and only then is it
-   * worth remembering.
-   */
+  /** Heard from the cluster over watches that are open, not remembered: only then is anything collected. */
   readonly current: boolean;
 }
 

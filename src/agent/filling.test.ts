@@ -34,6 +34,7 @@ async function filling(t: TestContext) {
         },
         platform: { os: "linux", architecture: "amd64" },
         minFree: { bytes: 0 },
+        hurry: new AbortController().signal,
         throttle: (whole) => {
           told.throttled += 1;
           return whole;

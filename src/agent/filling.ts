@@ -15,6 +15,8 @@ export interface FillingOptions {
   readonly minFree: MinFree;
   /** Wraps an image whose download rate is bounded. */
   readonly throttle: (image: Image) => Image;
+  /** Aborts when little time is left to clear up. */
+  readonly hurry: AbortSignal;
   /** Told of bytes as they come in. */
   readonly received: (bytes: number) => void;
 }
@@ -36,6 +38,7 @@ export async function fill(
   };
   return store.fill(name, { source }, openImage, {
     signal,
+    hurry: options.hurry,
     force,
     owner: "image-cache-agent",
     source,

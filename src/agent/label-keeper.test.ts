@@ -171,3 +171,15 @@ test("a node that is gone is no failure", async () => {
   await keeper.keep(undefined, wish("a"), signal);
   assert.deepEqual(again, []);
 });
+
+test("once the API server was heard of again, only what it says then counts", async () => {
+  const { keeper, answer, patches } = keeping();
+  const kept = keeper.keep(node({}, "90"), wish("a"), signal);
+  await answer(node({ [`${prefix}a`]: "pending" }, "100"));
+  await kept;
+  keeper.hurry();
+  const again = keeper.keep(node({}, "50"), wish("a"), signal);
+  await answer(node({ [`${prefix}a`]: "pending" }, "51"));
+  await again;
+  assert.equal(patches.length, 2);
+});

@@ -65,9 +65,10 @@ export class LabelKeeper {
     waited.abort();
   }
 
-  /** The API server was heard of again: what failed deserves a try at once. */
+  /** The API server was heard of again, and said what there is: what failed deserves a try at once. */
   hurry(): void {
     this.#retryAt = -Infinity;
+    this.#writer.forget();
   }
 
   /** Several that wait for one request are one success, or one failure. */

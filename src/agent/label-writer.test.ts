@@ -82,3 +82,12 @@ test("what a deleted node was given is forgotten with it", async () => {
   await writer.write(node({}), synced, signal);
   assert.equal(patches.length, 2);
 });
+
+test("in a cluster that was restored from a backup, what was written before is written again", async () => {
+  const has = node({ [`${prefix}a`]: "synced" }, "100");
+  const { writer, patches } = writing(has, has);
+  await writer.write(node({}, "90"), synced, signal);
+  writer.forget();
+  await writer.write(node({}, "50"), synced, signal);
+  assert.equal(patches.length, 2);
+});

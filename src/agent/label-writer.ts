@@ -1,3 +1,4 @@
+import { isOlder } from "../kube/history.ts";
 import type { NodeFacts } from "./cache-spec.ts";
 import { labelPatch, type LabelPatch, type Sync } from "./labels.ts";
 
@@ -33,6 +34,14 @@ export class LabelWriter {
     return this.#work;
   }
 
+  /**
+   * What was written counts no more than what is told from now on: a cluster that was restored from a
+   * backup has the same node without it, in a history that is older.
+   */
+  forget(): void {
+    this.#written = undefined;
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
     try {
       while (this.#wish !== undefined) {
@@ -52,10 +61,4 @@ export class LabelWriter {
     if (written === undefined || written.uid !== node.uid) return node;
     return isOlder(node.resourceVersion, written.resourceVersion) ? written : node;
   }
-}
-
-/** Resource versions of one object are comparable numbers; others are taken for newer. */
-function isOlder(version: string, than: string): boolean {
-  const [a, b] = [version, than].map((text) => (/^\d+$/.test(text) ? BigInt(text) : undefined));
-  return a !== undefined && b !== undefined && a < b;
 }

@@ -72,10 +72,20 @@ test("an ImageCache is in one state, and gone from the figures when it is gone",
   });
 });
 
+const going = new AbortController().signal;
+
+test("a pull that was called off has neither succeeded nor failed", async () => {
+  const { agent, series } = start();
+  await assert.rejects(agent.pull(() => Promise.reject(new Error("off")), AbortSignal.abort()));
+  const failed = await series("larder_pulls_failed_total");
+  assert.ok(Object.values(failed).every((count) => count === 0));
+  assert.deepEqual(await series("larder_pulls_running"), { "": 0 });
+});
+
 test("a pull is counted while it runs, and by how it ends and how long it took", async () => {
   const { agent, clock, series } = start();
   const work = Promise.withResolvers<string>();
-  const pull = agent.pull(() => work.promise);
+  const pull = agent.pull(() => work.promise, going);
   assert.deepEqual(await series("larder_pulls_started_total"), { "": 1 });
   assert.deepEqual(await series("larder_pulls_running"), { "": 1 });
   clock.leap(12_000);
@@ -98,7 +108,7 @@ test("a failed pull is counted by the code of its error, and its error goes on",
     [new TypeError("x is not a y"), "internal"],
   ] as const) {
     await assert.rejects(
-      agent.pull(() => Promise.reject(error)),
+      agent.pull(() => Promise.reject(error), going),
       error,
     );
     assert.equal((await series("larder_pulls_failed_total"))[`{reason="${reason}"}`], 1);

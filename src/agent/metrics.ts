@@ -54,8 +54,8 @@ export class AgentMetrics {
     );
   }
 
-  /** Runs a pull, and counts how it ends. */
-  async pull<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs a pull, and counts how it ends; one that was called off has neither succeeded nor failed. */
+  async pull<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { pullsStarted, pullsSucceeded, pullsFailed, pullSeconds } = this.#series;
     const end = this.#timer();
     pullsStarted.add(1);
@@ -66,6 +66,7 @@ export class AgentMetrics {
       pullSeconds.observe(end(), { result: "succeeded" });
       return result;
     } catch (error) {
+      if (signal.aborted) throw error;
       pullsFailed.add(1, { reason: codeOf(error) });
       pullSeconds.observe(end(), { result: "failed" });
       throw error;

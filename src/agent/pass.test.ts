@@ -29,6 +29,7 @@ async function passing(t: TestContext) {
   const steps: string[] = [];
   const jobs: Job[] = [];
   const removed: Removed[] = [];
+  const watched: (readonly [path: string, names: readonly string[]])[] = [];
   const resource = (name: string, given: Partial<CacheSpec> = {}): CacheSpec =>
     cacheSpec({ name, cachePath: path, ...given });
   const desired: CacheSpec[] = [];
@@ -51,6 +52,13 @@ async function passing(t: TestContext) {
         damaged: new Map(),
         moved: new Set(),
         delays: { seenMs: 10_000, missingMs: 100_000 },
+        watch: (wanted) => {
+          watched.splice(
+            0,
+            Infinity,
+            ...[...wanted].map(([where, names]) => [where, [...names]] as const),
+          );
+        },
         label: async (_to, labels) => {
           steps.push(`labels ${[...labels].join(" ")}`);
         },
@@ -67,7 +75,20 @@ async function passing(t: TestContext) {
       },
       signal,
     );
-  return { path, clock, recollection, steps, jobs, removed, resource, desired, said, put, run };
+  return {
+    path,
+    clock,
+    recollection,
+    steps,
+    jobs,
+    removed,
+    watched,
+    resource,
+    desired,
+    said,
+    put,
+    run,
+  };
 }
 
 test("what is complete is synced; the rest is pending before its pull starts", async (t) => {
@@ -199,21 +220,31 @@ test("nothing goes when the API server is lost while a directory is about to", a
 });
 
 test("a cache path that is not there holds up nothing, and is watched for", async (t) => {
-  const { desired, resource, put, run, path, steps } = await passing(t);
+  const { desired, resource, put, run, path, steps, watched } = await passing(t);
   const gone = join(path, "gone");
   desired.push(resource("a"), resource("b", { cachePath: gone }));
   await put(resource("a"), "image-cache-agent");
-  const { problems, watch, scanned } = await run();
+  const { problems, scanned } = await run();
   assert.deepEqual(steps, ["labels a,synced b,pending", "pulls b"]);
   assert.deepEqual(problems, []);
   assert.deepEqual(scanned, [path]);
-  assert.deepEqual(
-    [...watch].map(([where, names]) => [where, [...names]]),
-    [
-      [path, ["a"]],
-      [gone, ["b"]],
-    ],
-  );
+  assert.deepEqual(watched, [
+    [path, ["a"]],
+    [gone, ["b"]],
+  ]);
+});
+
+test("a directory is watched before it is looked at, so that what is called complete is watched", async (t) => {
+  const { desired, resource, put, run, path, watched } = await passing(t);
+  desired.push(resource("a"));
+  await put(resource("a"), "image-cache-agent");
+  const { plan } = await run({
+    watch: (wanted) => {
+      watched.push(...[...wanted].map(([where, names]) => [where, [...names]] as const));
+      fs.truncateSync(join(path, "a", "a.tar"), 1);
+    },
+  });
+  assert.equal(plan.labels.get("a"), "pending");
 });
 
 test("a cache path that was seen earlier is scanned still, and what is there is collected", async (t) => {

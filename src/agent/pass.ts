@@ -21,6 +21,8 @@ export interface PassTools {
   readonly damaged: ReadonlyMap<string, string>;
   readonly moved: ReadonlySet<string>;
   readonly delays: Delays;
+  /** Watches every cache path, there or not, and the directories in it that matter. */
+  readonly watch: (wanted: ReadonlyMap<string, ReadonlySet<string>>) => void;
   /** Sets the labels, waiting no longer than a repair may. */
   readonly label: (declared: Declared, labels: ReadonlyMap<string, Sync>) => Promise<void>;
   readonly pull: (jobs: readonly Job[]) => void;
@@ -35,8 +37,6 @@ export interface PassResult {
   readonly desired: readonly CacheSpec[];
   readonly looks: ReadonlyMap<string, Look>;
   readonly plan: Plan;
-  /** Every cache path, there or not, each with the directories in it that matter. */
-  readonly watch: ReadonlyMap<string, ReadonlySet<string>>;
   /** Cache paths that could be looked at. */
   readonly scanned: readonly string[];
   /** What went wrong; everything else was done all the same. */
@@ -56,8 +56,10 @@ export async function pass(tools: PassTools, signal: AbortSignal): Promise<PassR
   const declared = tools.declared();
   const { desired } = declared;
   const paths = [...new Set([defaultPath, ...declared.paths, ...recollection.memory.paths])].sort();
-  const looks = await lookAtAll(desired, open, signal);
   const found = await findAll(paths, open, problems);
+  // Before anything is called complete: what happens to it from then on is heard of.
+  tools.watch(toWatch(paths, found, desired));
+  const looks = await lookAtAll(desired, open, signal);
   const decided = plan({
     desired,
     looks,
@@ -96,7 +98,6 @@ export async function pass(tools: PassTools, signal: AbortSignal): Promise<PassR
     desired,
     looks,
     plan: decided,
-    watch: toWatch(paths, found, desired),
     scanned: [...found.keys()],
     problems: problems.all,
   };
@@ -160,6 +161,8 @@ async function collectIn(
 ): Promise<readonly Removed[]> {
   const names = new Set(due.filter((orphan) => orphan.cachePath === cachePath).map((o) => o.name));
   const store = await open(cachePath);
+  // Every sentinel was read twice by now: without anything due, nobody needs to a third time.
+  if (names.size === 0) return store.sweep();
   return store.collect({
     mayRemove: (name) => names.has(name) && isUnclaimed(placeOf({ cachePath, name }), declared()),
   });

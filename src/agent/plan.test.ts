@@ -93,6 +93,12 @@ test("an orphan goes when its delay is over, and the next pass is due with the n
   assert.equal(nextDueMs, 1000);
 });
 
+test("an orphan that is due is looked at again soon: a run may hold it that is being cancelled", () => {
+  const found = [{ cachePath, name: "x" }];
+  const orphans = [{ cachePath, name: "x", since: 4_000_000, seen: true }];
+  assert.equal(planned({ found, orphans }).nextDueMs, 10_000);
+});
+
 test("while the API server is away nothing is collected, and no time begins to run", () => {
   const orphans = [{ cachePath, name: "x", since: 0, seen: true }];
   const found = ["x", "new"].map((name) => ({ cachePath, name }));

@@ -41,9 +41,12 @@ export interface Plan {
   readonly orphans: readonly Orphan[];
   /** Orphans that may go now. */
   readonly due: readonly Orphan[];
-  /** Milliseconds until the next one may; undefined where there is none. */
+  /** Milliseconds until the next one may, or one that is held now is tried again; undefined: none is. */
   readonly nextDueMs: number | undefined;
 }
+
+/** What is due now may be held by a run that is about to end, of whose end nothing tells. */
+const heldMs = 10_000;
 
 /** What a node has to do, from what it knows. Pure. */
 export function plan(facts: Facts): Plan {
@@ -79,6 +82,7 @@ function collecting(facts: Facts): Pick<Plan, "orphans" | "due" | "nextDueMs"> {
   if (!facts.mayCollect) return { orphans: facts.orphans, due: [], nextDueMs: undefined };
   const orphans = nextOrphans(facts.orphans, facts.found, facts.scanned, facts.desired, date);
   const due = orphans.filter((orphan) => dueAt(orphan, delays) <= date);
-  const waits = orphans.map((orphan) => dueAt(orphan, delays) - date).filter((ms) => ms > 0);
-  return { orphans, due, nextDueMs: waits.length === 0 ? undefined : Math.min(...waits) };
+  const waits = orphans.map((orphan) => dueAt(orphan, delays) - date);
+  const nextDueMs = Math.min(...waits.map((ms) => (ms > 0 ? ms : heldMs)));
+  return { orphans, due, nextDueMs: nextDueMs === Infinity ? undefined : nextDueMs };
 }

@@ -12,7 +12,7 @@ export interface PullerOptions extends Omit<FillingOptions, "received"> {
   readonly metrics: AgentMetrics;
   readonly log: Pick<Log, "info" | "warn">;
   readonly record: (event: EventInput) => void;
-  /** A resource is on the disk as it shall be. */
+  /** A resource's directory is new, and what was known of the former one counts no more. */
   readonly filled: (cache: CacheSpec) => void;
 }
 
@@ -27,9 +27,12 @@ export function puller(options: PullerOptions): Pull {
     const { name, source } = cache;
     log.info("a pull starts", { cache: name, source, because });
     try {
-      const pulled = await metrics.pull(async () =>
-        fill(job, { ...options, received }, signal, alive),
+      const pulled = await metrics.pull(
+        async () => fill(job, { ...options, received }, signal, alive),
+        signal,
       );
+      // Another run brought it meanwhile, and told of it. What it brought was looked at by size only.
+      if (pulled.result === "complete") return;
       options.filled(cache);
       tell(cache, pulled, options);
     } catch (error) {
@@ -43,8 +46,6 @@ export function puller(options: PullerOptions): Pull {
 }
 
 function tell(cache: CacheSpec, pulled: FillResult, { log, record }: PullerOptions): void {
-  // Another run brought it meanwhile, and told of it.
-  if (pulled.result === "complete") return;
   const { digest } = pulled.sentinel;
   log.info("an image cache is synced", { cache: cache.name, digest });
   record(syncedEvent(cache, pulled));

@@ -158,6 +158,19 @@ test("however many are stalled, the number of pulls is bounded", async () => {
   assert.deepEqual(names(), ["a", "b", "c", "d"]);
 });
 
+test("a look at the disk from before a pull ended does not begin it again", async () => {
+  const { pulls, names, of, clock } = pulling();
+  const lookedAt = clock.monotonic();
+  pulls.want([job("a")], lookedAt);
+  of("a").end();
+  await settled();
+  pulls.want([job("a"), job("b")], lookedAt);
+  assert.deepEqual(names(), ["b"]);
+  await clock.pass(1);
+  pulls.want([job("a"), job("b")], clock.monotonic());
+  assert.deepEqual(names(), ["b", "a"]);
+});
+
 test("a pull waits for its time", async () => {
   const { pulls, clock, names } = pulling();
   pulls.want([job("a", { notBefore: 5000 })]);

@@ -72,10 +72,17 @@ export class Pulls {
     return [...this.#entries].filter(([, { running }]) => running !== undefined).map(([n]) => n);
   }
 
-  /** What shall be brought from now on. What is no longer wanted is cancelled. */
-  want(jobs: readonly Job[]): void {
+  /**
+   * What shall be brought from now on. What is no longer wanted is cancelled.
+   *
+   * @param lookedAt monotonic milliseconds when the look at the disk began that the wishes come from:
+   *   of what was brought since, it tells nothing
+   */
+  want(jobs: readonly Job[], lookedAt = Infinity): void {
     if (this.#stopped) return;
-    const wanted = new Map(jobs.map((job) => [job.cache.name, job]));
+    const isOpen = ({ cache }: Job): boolean =>
+      (this.#done.get(cache.name)?.at ?? -Infinity) < lookedAt;
+    const wanted = new Map(jobs.filter(isOpen).map((job) => [job.cache.name, job]));
     for (const [name, entry] of this.#entries) {
       const job = wanted.get(name);
       if (job === undefined || !sameImage(job, entry.job)) this.#drop(name, entry);
@@ -127,19 +134,23 @@ export class Pulls {
     const ready = [...this.#entries]
       .filter(([name, { running }]) => running === undefined && !this.#ending.has(name))
       .sort(([, a], [, b]) => a.failures - b.failures || startOf(a) - startOf(b));
+    let room = this.#room(now);
     for (const [name, entry] of ready) {
       const at = startOf(entry);
       if (at > now) this.#alarm.set(at);
-      else if (this.#hasRoom(now)) this.#start(name, entry);
-      else this.#alarm.set(now + stalledMs / 5);
+      else if (room > 0) {
+        this.#start(name, entry);
+        room -= 1;
+      } else this.#alarm.set(now + stalledMs / 5);
     }
   }
 
-  #hasRoom(now: number): boolean {
+  /** How many pulls may be started now. */
+  #room(now: number): number {
     const running = [...this.#entries.values()].flatMap((entry) => entry.running ?? []);
     const busy = running.filter(({ aliveAt }) => now - aliveAt < stalledMs);
     const { atOnce } = this.#options;
-    return busy.length < atOnce && running.length < atOnce * mostOver;
+    return Math.min(atOnce - busy.length, atOnce * mostOver - running.length);
   }
 
   #start(name: string, entry: Entry): void {

@@ -77,3 +77,43 @@ test("what could not be written is written by the next keep", async (t) => {
   await it.keep();
   assert.ok(fs.existsSync(file));
 });
+
+test("what the last agent kept is joined when it can be read only later, and never written over", async (t) => {
+  const { path, file, fresh } = await recalling(t);
+  const before = fresh();
+  before.set(memory);
+  await before.keep();
+  fs.renameSync(path, `${path}.away`);
+  const late = fresh();
+  await assert.rejects(late.load(), { code: "cache-path" });
+  late.set({ ...nothingKnown, paths: ["/data"] });
+  fs.renameSync(`${path}.away`, path);
+  await late.keep();
+  assert.deepEqual(late.memory, { ...memory, paths: ["/data", ...memory.paths] });
+  const next = fresh();
+  await next.load();
+  assert.deepEqual(next.memory, late.memory);
+  assert.ok(fs.existsSync(file));
+});
+
+test("of an orphan that both tell of, what is known now counts", async (t) => {
+  const { fresh } = await recalling(t);
+  const before = fresh();
+  before.set(memory);
+  await before.keep();
+  const late = fresh();
+  const orphans = memory.orphans.map((orphan) => ({ ...orphan, since: 1_800_000_000_000 }));
+  late.set({ ...nothingKnown, orphans });
+  await late.load();
+  assert.deepEqual(late.memory.orphans, orphans);
+});
+
+test("what somebody removed is written again", async (t) => {
+  const { fresh, file } = await recalling(t);
+  const it = fresh();
+  it.set(memory);
+  await it.keep();
+  fs.rmSync(file);
+  await it.keep();
+  assert.ok(fs.existsSync(file));
+});

@@ -35,6 +35,11 @@ export function checkWritable(directory: Directory): void {
   try {
     fs.accessSync(directory.self, fs.constants.W_OK | fs.constants.X_OK);
   } catch (error) {
+    // access(2) has this one reason for it, and it holds for root, too.
+    if (hasCode(error, "EPERM")) {
+      const todo = `let it be changed again: chattr -i ${directory.path}`;
+      throw refuse(directory.path, "it has the immutable attribute", todo, error);
+    }
     throw explain(directory.path, error);
   }
 }

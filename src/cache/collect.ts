@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 
+import { hasCode } from "../errors.ts";
 import type { Directory } from "./directory.ts";
 import { onDisk, diskError } from "./disk-error.ts";
 import { parseHidden } from "./leftover.ts";
@@ -136,10 +137,28 @@ async function isLive(parent: Directory, entry: string): Promise<boolean> {
 function isUnclaimed(parent: Directory, name: string, mayRemove: MayRemove): boolean {
   return onDisk(`cannot look at ${parent.path}/${name}`, () => {
     if (parent.lookUp(name)?.isDirectory() !== true) return false;
-    using directory = parent.open(name);
-    const sentinel = readSentinel(directory)?.sentinel;
+    using directory = openOurs(parent, name);
+    const sentinel = directory && readOurs(directory);
     return sentinel !== undefined && belongsToAgent(sentinel) && mayRemove(name, sentinel);
   });
+}
+
+/** Undefined for what this user may not look into: whatever it is, it is not the agent's to remove. */
+function openOurs(parent: Directory, name: string): Directory | undefined {
+  return unlessDenied(() => parent.open(name));
+}
+
+function readOurs(directory: Directory): Sentinel | undefined {
+  return unlessDenied(() => readSentinel(directory)?.sentinel);
+}
+
+function unlessDenied<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (error) {
+    if (hasCode(error, "EACCES", "EPERM")) return undefined;
+    throw error;
+  }
 }
 
 /** Renamed first, so that nobody sees a directory that is half there. */

@@ -6,6 +6,8 @@ import { test, type TestContext } from "node:test";
 import { entriesOf, fill, filesImage } from "../../test/cache/fixture.ts";
 import { tempDirectory } from "../../testbed/temp-directory.ts";
 import { digestOf } from "../registry/digest.ts";
+import { Directory } from "./directory.ts";
+import { lock } from "./lock.ts";
 import { Store } from "./store.ts";
 
 const image = filesImage({ "a.tar": "alpha", "b.tar": "beta" });
@@ -47,6 +49,20 @@ test("what is recorded already stays, and so does what holds another image, or i
   assert.equal(await store.recordResolved("app", { digest: resolved, resolved }, signal), false);
   assert.equal(await store.recordResolved("none", { digest: resolved, resolved }, signal), false);
   assert.equal(fs.readFileSync(sentinel, "utf8"), before);
+});
+
+test("adoption does not wait for a run that holds the name", async (t) => {
+  const { path, store, sentinel, rewrite } = await filled(t);
+  rewrite((object) => {
+    object["owner"] = "imagecachectl";
+  });
+  const before = fs.readFileSync(sentinel, "utf8");
+  using parent = Directory.open(path);
+  const run = await lock(parent, "app", { signal });
+  assert.equal(await store.adopt("app", signal), false);
+  assert.equal(fs.readFileSync(sentinel, "utf8"), before);
+  await run.release();
+  assert.equal(await store.adopt("app", signal), true);
 });
 
 test("collectable is what is the agent's or nobody's; not imports, foreign ones, files or links", async (t) => {

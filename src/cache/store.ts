@@ -18,7 +18,7 @@ import { diskError, onDisk } from "./disk-error.ts";
 import { pull, type PullOptions } from "./fill.ts";
 import { foreignError } from "./foreign.ts";
 import { parseHidden } from "./leftover.ts";
-import { lock } from "./lock.ts";
+import { lock, tryLock } from "./lock.ts";
 import type { Run } from "./place.ts";
 import { checkCachePath, checkName } from "./names.ts";
 import { adopting, rewriteSentinel, wouldChange, type Change } from "./rewrite-sentinel.ts";
@@ -114,7 +114,8 @@ export class Store {
 
   /**
    * Makes a directory the agent's, whoever filled it; keys of its sentinel that Larder does not know
-   * stay. False where there is nothing to adopt: no valid sentinel, or the agent's already.
+   * stay. False where there is nothing to adopt (no valid sentinel, or the agent's already), and
+   * where another run holds the name: it is not waited for.
    *
    * @throws LarderError `disk`, `cache-path`, `interrupted`
    */
@@ -213,7 +214,9 @@ export class Store {
     using parent = this.#open();
     if (!wouldChange(parent, name, change)) return false;
     checkWritable(parent);
-    const run = await lock(parent, name, { signal });
+    signal.throwIfAborted();
+    const run = await tryLock(parent, name);
+    if (run === undefined) return false;
     return await whileHeld(run, () => rewriteSentinel(parent, run, name, change));
   }
 

@@ -62,6 +62,7 @@ export async function runAgent(given: AgentGiven, shell: Shell): Promise<number>
     events,
     registry: async () => registries.get(),
     throttle: throttleOf(request.bandwidth),
+    hurry: shell.hurry,
     inContainer: usesServiceAccount({ kubeconfig, environment }),
     log,
     metrics,
@@ -108,7 +109,11 @@ class LazyRegistry {
   }
 
   get(): Promise<Registry> {
-    this.#opened ??= this.#open();
+    this.#opened ??= this.#open().catch((error: unknown) => {
+      // What failed to load (no file descriptors left) may succeed the next time.
+      this.#opened = undefined;
+      throw error;
+    });
     return this.#opened;
   }
 

@@ -146,6 +146,14 @@ test("answers that are no objects, or too large, are failures that say so", asyn
   assert.equal((await errorOf(client.get(nodes, "a", call))).status, 500);
 });
 
+test("a list whose next page is the same one again has an end, and is a failure", async (t) => {
+  const { server, client, call } = await stage(t);
+  const page = JSON.stringify({ metadata: { resourceVersion: "1", continue: "x" }, items: [] });
+  server.misbehave("list", { kind: "answer", status: 200, body: page }, 5);
+  assert.match((await errorOf(client.list(nodes, call))).message, /the same page twice/);
+  assert.equal(server.seen.length, 2);
+});
+
 test("no answer, or half of one, is a failure within the time limit, with status 0", async (t) => {
   const { server, client, call } = await stage(t, { timeoutMs: 200 });
   server.misbehave("get", { kind: "hang" });

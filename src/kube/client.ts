@@ -105,7 +105,9 @@ export class Client {
         items: itemsOf(list, what),
         resourceVersion: text(metadata, "resourceVersion") ?? "",
       };
-      next = text(metadata, "continue");
+      const after = text(metadata, "continue");
+      if (after !== undefined && after === next) throw malformed(what, "the same page twice");
+      next = after;
     } while (next !== undefined);
   }
 

@@ -22,7 +22,11 @@ async function agentsPath(t: TestContext): Promise<string> {
 }
 
 /** What a run as the agent's user comes to: a result, or an error's code and message. */
-async function asAgent(t: TestContext, path: string, action: "fill" | "state" = "fill") {
+async function asAgent(
+  t: TestContext,
+  path: string,
+  action: "fill" | "state" | "collect" = "fill",
+) {
   const child = startChild(t, { action, path, name: "app", files, uid: agent });
   const outcome = await child.outcome();
   if (outcome.event === "done") return { result: outcome.result };
@@ -168,4 +172,12 @@ test("a leftover that cannot be swept keeps no other from being swept", async (t
   assert.ok(outcome.event === "error");
   assert.match(outcome.message, /\.app\.tmp-1/);
   assert.deepEqual(await entriesOf(path), [".app.tmp-1"]);
+});
+
+test("a directory that the agent's user may not look into keeps nothing else from being collected", async (t) => {
+  const path = await agentsPath(t);
+  await fill(path, filesImage(files), { owner: "image-cache-agent" });
+  fs.mkdirSync(join(path, "closed"), { mode: 0o700 });
+  assert.deepEqual(await asAgent(t, path, "collect"), { result: "app" });
+  assert.deepEqual(await entriesOf(path), ["closed"]);
 });

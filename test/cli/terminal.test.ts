@@ -29,7 +29,7 @@ async function importing(context: TestContext, columns: number, term = "screen")
   return { terminal, cachePath };
 }
 
-const full = /^layer 1 of 2 +\S+ KiB of 1\.9 MiB.*\nlayer 2 of 2.* (\d+s left|stalled|MiB +\d+%)$/m;
+const full = /^layer 1 of 2 +\S+ KiB of 2\.0 MiB.*\nlayer 2 of 2.* (\d+s left|stalled|MiB +\d+%)$/m;
 const narrow = /^layer 1 of 2 .*\nlayer 2 of 2 .*(\d+s left|stalled|\d+%)$/m;
 
 test("in a real terminal each layer has a line, and resizing leaves no line broken or twice", async (context) => {
@@ -65,5 +65,5 @@ test("after Ctrl-C in a real terminal the live lines are gone, the error stands,
 
 test("a terminal that cannot move its cursor gets plain lines", async (context) => {
   const { terminal } = await importing(context, 100, "dumb");
-  await terminal.shows(/^layer 2 of 2: started, 1\.9 MiB$/m);
+  await terminal.shows(/^layer 2 of 2: started, 2\.0 MiB$/m);
 });

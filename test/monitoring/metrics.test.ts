@@ -66,9 +66,10 @@ test("an agent's metrics are what Prometheus wants, whatever resources and paths
   agent.contact(true);
   agent.received(12_345);
   await agent.pass(async () => ({ problems: [] }));
-  await agent.pull(async () => {});
+  const { signal } = new AbortController();
+  await agent.pull(async () => {}, signal);
   const error = new LarderError("auth", { what: "a", why: "b", todo: "c" });
-  await assert.rejects(agent.pull(() => Promise.reject(error)));
+  await assert.rejects(agent.pull(() => Promise.reject(error), signal));
   const text = await scrape(context, agent);
   await checkedByPrometheus(context, text);
   for (const name of awkward) {
