@@ -6,13 +6,16 @@ import type { NodeSeat } from "./scale-messages.ts";
 
 const root = join(import.meta.dirname, "..");
 const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** Each has the folder of its service account, and its own directory under the one cache path. */
+/**
+ * Each has the folder of its service account, and its own directory under the one cache path, and ends
+ * with this process, however that ends.
+ */
 const asInPod = `mount -t tmpfs none /run
 mkdir -p ${accountFolder}
 mount --bind "$1" ${accountFolder}
 mount --bind "$2" "$3"
 shift 3
-exec "$@"`;
+exec setpriv --pdeathsig KILL "$@"`;
 
 export interface AgentsPlace {
   /** A folder for what they need and make. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 import { ApiRequests } from "../testbed/api-requests.ts";
 import { AuditLog, type AuditEntry } from "../testbed/audit-log.ts";
@@ -8,11 +9,12 @@ import { startControlPlane, type ControlPlane } from "../testbed/control-plane.t
 import { freePort } from "../testbed/free-port.ts";
 import { ServerProcess } from "../testbed/server-process.ts";
 import { cpuSecondsOf, memoryOf } from "./process-figures.ts";
+import { turnedAway } from "./scale-flow-control.ts";
 import type { NodeSeat } from "./scale-messages.ts";
 
 const root = join(import.meta.dirname, "..");
 const account = "/api/v1/namespaces/larder-system/serviceaccounts/image-cache-agent";
-export const caches = "/apis/image-cache.scality.com/v1alpha1/imagecaches";
+const caches = "/apis/image-cache.scality.com/v1alpha1/imagecaches";
 /** How many requests for nodes are under way at a time. */
 const atOnce = 24;
 
@@ -36,13 +38,15 @@ export class ScaleCluster implements AsyncDisposable {
     this.#program = program;
   }
 
-  static async start(apiServers: number): Promise<ScaleCluster> {
+  /** @param manifests files to apply besides the agent's */
+  static async start(apiServers: number, manifests: readonly string[]): Promise<ScaleCluster> {
     const [plane, { apiServer }] = await Promise.all([startControlPlane(), controlPlanePrograms()]);
     const cluster = new ScaleCluster(plane, apiServer);
     try {
       await plane.apply(join(root, "deploy", "crds"));
       await plane.kubectl("wait", "--for=condition=Established", "--timeout=20s", "crd", "--all");
       await plane.apply(join(root, "deploy", "agent"));
+      for (const path of manifests) await plane.apply(path);
       for (let index = 1; index < apiServers; index++) await cluster.#serve(await freePort());
       return cluster;
     } catch (error) {
@@ -72,14 +76,36 @@ export class ScaleCluster implements AsyncDisposable {
     await this.plane.ask(`${caches}/${name}`, { method: "DELETE" });
   }
 
-  /** All at once, as a crash of the machine would end them: the worst case of an upgrade. */
-  async restart(): Promise<void> {
+  /**
+   * All at once, as a crash of the machine would end them: the worst case of an upgrade.
+   *
+   * @param downMs for how long none is there
+   */
+  async restart(downMs: number): Promise<void> {
     const ports = [...this.#more.keys()];
-    await Promise.all([...this.#more.values()].map((server) => server.kill()));
     await Promise.all([
-      this.plane.restartApiServer("kill"),
-      ...ports.map((port) => this.#serve(port)),
+      this.plane.stopApiServer("kill"),
+      ...[...this.#more.values()].map((server) => server.kill()),
     ]);
+    await delay(downMs);
+    await Promise.all([this.plane.startApiServer(), ...ports.map((port) => this.#serve(port))]);
+  }
+
+  /** What API priority and fairness turned away since the API servers began. */
+  async turnedAway(): Promise<ReadonlyMap<string, number>> {
+    const all = this.#ports.map(async (port) => {
+      const api = new ApiRequests(serverAt(port), this.plane.adminToken, () => this.plane.ca);
+      try {
+        return turnedAway((await api.send("/metrics")).body);
+      } finally {
+        api.close();
+      }
+    });
+    const sum = new Map<string, number>();
+    for (const [what, count] of (await Promise.all(all)).flatMap((each) => [...each])) {
+      sum.set(what, (sum.get(what) ?? 0) + count);
+    }
+    return sum;
   }
 
   async usage(): Promise<Usage> {
@@ -135,7 +161,7 @@ export class ScaleCluster implements AsyncDisposable {
     });
     this.#more.set(port, server);
     const { adminToken } = this.plane;
-    const api = new ApiRequests(`https://127.0.0.1:${port}`, adminToken, () => this.plane.ca);
+    const api = new ApiRequests(serverAt(port), adminToken, () => this.plane.ca);
     try {
       await server.untilReady(async () => (await api.send("/readyz")).status === 200);
     } finally {
@@ -155,13 +181,17 @@ export class ScaleCluster implements AsyncDisposable {
         spec: { expirationSeconds: 24 * 3600, boundObjectRef },
       },
     })) as { readonly status: { readonly token: string } };
-    const port = this.#ports[index % this.#ports.length];
-    return { name, token: answer.status.token, server: `https://127.0.0.1:${port}` };
+    const port = this.#ports[index % this.#ports.length] ?? this.plane.port;
+    return { name, token: answer.status.token, server: serverAt(port) };
   }
 }
 
 interface Made {
   readonly metadata: { readonly uid: string };
+}
+
+function serverAt(port: number): string {
+  return `https://127.0.0.1:${port}`;
 }
 
 function auditFile(port: number): string {

@@ -9,6 +9,8 @@ const program = join(import.meta.dirname, "scale-load.ts");
 export class ScaleFleet implements Disposable {
   readonly #children: readonly ChildProcess[];
   readonly #states = new Map<ChildProcess, LoadState>();
+  /** Reports of each until what it says is news again. */
+  readonly #owed = new Map<ChildProcess, number>();
   /** Milliseconds by which one of them was late at the worst, since it was asked last. */
   #lagMs = 0;
 
@@ -18,6 +20,7 @@ export class ScaleFleet implements Disposable {
       child.on("message", (message) => {
         if (!isLoadState(message)) return;
         this.#states.set(child, message);
+        this.#owed.set(child, (this.#owed.get(child) ?? 0) - 1);
         this.#lagMs = Math.max(this.#lagMs, message.lagMs);
       });
       return child;
@@ -25,12 +28,12 @@ export class ScaleFleet implements Disposable {
   }
 
   /** Dealt out among the processes. */
-  begin(seats: readonly NodeSeat[], ca: string, pullMs: number, startsPerSecond: number): void {
+  begin(seats: readonly NodeSeat[], ca: string, pullMs: number, perSecond: number): void {
     const count = this.#children.length;
     for (const [at, child] of this.#children.entries()) {
       const own = seats.filter((_, index) => index % count === at);
-      const rate = startsPerSecond / count;
-      tell(child, { kind: "begin", ca, seats: own, startsPerSecond: rate, pullMs });
+      const requestsPerSecond = perSecond / count;
+      tell(child, { kind: "begin", ca, seats: own, requestsPerSecond, pullMs });
     }
   }
 
@@ -38,7 +41,16 @@ export class ScaleFleet implements Disposable {
     for (const child of this.#children) tell(child, { kind: "spread", ms });
   }
 
+  /**
+   * Believes none of them until it has reported twice: who has to see thousands of connections go says
+   * for seconds that all are there.
+   */
+  doubt(): void {
+    for (const child of this.#children) this.#owed.set(child, 2);
+  }
+
   get live(): number {
+    if ([...this.#owed.values()].some((owed) => owed > 0)) return 0;
     return this.#sum(({ live }) => live);
   }
 

@@ -2,6 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 
+import { Pace } from "./pace.ts";
 import type { LoadState, ToLoad } from "./scale-messages.ts";
 import { SimulatedNode } from "./simulated-node.ts";
 
@@ -23,11 +24,13 @@ process.on("disconnect", () => {
 });
 
 async function begin(load: Extract<ToLoad, { kind: "begin" }>): Promise<void> {
-  const { seats, ca, pullMs, startsPerSecond } = load;
+  const { seats, ca, pullMs, requestsPerSecond } = load;
+  const pace = new Pace(requestsPerSecond);
   for (const seat of seats) {
     const node = new SimulatedNode({
       seat,
       ca,
+      pace,
       pullMs,
       spreadMs: () => spreadMs,
       onLost: () => {
@@ -36,7 +39,7 @@ async function begin(load: Extract<ToLoad, { kind: "begin" }>): Promise<void> {
     });
     fleet.push(node);
     void node.run(life.signal);
-    await delay(1000 / startsPerSecond);
+    await delay(2000 / requestsPerSecond);
   }
 }
 

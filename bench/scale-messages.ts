@@ -1,5 +1,8 @@
 /** What the benchmark and its load processes say to each other. */
 
+/** The User-Agent of those that are no real agents. */
+export const simulatedAgent = "larder-agent/simulated";
+
 /** One node that a load process speaks for. */
 export interface NodeSeat {
   readonly name: string;
@@ -14,8 +17,11 @@ export type ToLoad =
       readonly kind: "begin";
       readonly ca: string;
       readonly seats: readonly NodeSeat[];
-      /** How many nodes start in a second. */
-      readonly startsPerSecond: number;
+      /**
+       * How many requests begin in a second. Each may take a TLS handshake, of which one machine makes
+       * a few hundred a second: what waits for its turn here would run into its time limit there.
+       */
+      readonly requestsPerSecond: number;
       /** Milliseconds that a pull takes. */
       readonly pullMs: number;
     }

@@ -1,28 +1,30 @@
 /** `make bench-scale`: what ten thousand agents ask of an API server; docs/scale.md says how. */
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
-import { loadavg } from "node:os";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
-import { cacheFolder } from "../testbed/cache-folder.ts";
 import { startDockerRegistry } from "../testbed/docker-registry.ts";
+import { guardedDirectory } from "../testbed/guarded-directory.ts";
 import { buildImage, pushImage } from "../testbed/image-builder.ts";
-import { cpuSecondsOf, memoryOf } from "./process-figures.ts";
-import { requestRates } from "./request-rates.ts";
+import { interruption } from "../testbed/interruption.ts";
 import { ScaleAgents } from "./scale-agents.ts";
 import { ScaleCluster } from "./scale-cluster.ts";
 import { ScaleFleet } from "./scale-fleet.ts";
+import { phase } from "./scale-phase.ts";
+import { print, say, type Stage } from "./scale-stage.ts";
+import { allLive, appears, returns, vanishes } from "./scale-waits.ts";
 
-const phases = ["steady", "new", "removed", "spread", "restart"] as const;
+const interrupted = interruption();
+const phases = ["new", "removed", "spread", "steady", "restart", "outage"] as const;
 /** Milliseconds that a pull of the small image takes a real agent, about. */
 const pullMs = 100;
 const spreadSeconds = 60;
+/** Long enough for all to have come to their longest pause. */
+const outageSeconds = 60;
 /** Two watches, and one connection for all other requests while there are any. */
 const connectionsEach = 3;
 /** Files that an API server has open besides. */
 const reserved = 1000;
-const longestMs = 15 * 60_000;
 
 const { values: options } = parseArgs({
   options: {
@@ -34,47 +36,34 @@ const { values: options } = parseArgs({
     "api-servers": { type: "string", default: "0" },
     /** Seconds of the look at rest. */
     steady: { type: "string", default: "300" },
-    /** Nodes that come up in a second. */
-    ramp: { type: "string", default: "150" },
+    /** Requests that the simulated ones begin in a second, all together, at the most. */
+    pace: { type: "string", default: "300" },
+    /** Manifests that the cluster gets besides the agent's: a FlowSchema to try. */
+    apply: { type: "string", multiple: true, default: [] },
     only: { type: "string", multiple: true, default: [...phases] },
   },
 });
-
-interface Stage {
-  readonly cluster: ScaleCluster;
-  readonly fleet: ScaleFleet;
-  readonly agents: ScaleAgents;
-  readonly simulated: number;
-  readonly real: number;
-  /** The source of every cache. */
-  readonly source: string;
-}
-
-function say(line: string): void {
-  process.stderr.write(`bench-scale: ${line}\n`);
-}
 
 async function main(): Promise<void> {
   const [nodes, real] = [Number(options.nodes), Number(options.agents)];
   const simulated = nodes - real;
   const apiServers = Number(options["api-servers"]) || (await enough(nodes));
-  await mkdir(cacheFolder(), { recursive: true });
-  const home = await mkdtemp(join(cacheFolder(), "bench-scale-"));
+  const home = await guardedDirectory("larder-bench-scale-");
   const registry = await startDockerRegistry();
   try {
     const small = { entries: [{ path: "small.tar", content: "small" }] };
     await pushImage(registry.url, "small", "1", buildImage({ layers: [small] }));
-    await using cluster = await ScaleCluster.start(apiServers);
+    await using cluster = await ScaleCluster.start(apiServers, options.apply);
     using fleet = new ScaleFleet(Math.max(1, Math.ceil(simulated / 3500)));
-    const place = { home, ca: cluster.plane.ca, registry: registry.host };
+    const place = { home: home.path, ca: cluster.plane.ca, registry: registry.host };
     await using agents = new ScaleAgents(place);
     const source = `${registry.host}/small:1`;
-    const stage: Stage = { cluster, fleet, agents, simulated, real, source };
+    const stage: Stage = { cluster, fleet, agents, simulated, real, source, signal: interrupted };
     print(`${nodes} nodes, ${real} of them real agents; ${apiServers} API server(s)`);
     await run(stage);
   } finally {
     await registry.stop();
-    await rm(home, { recursive: true, force: true });
+    await home.remove();
   }
 }
 
@@ -87,13 +76,10 @@ async function run(stage: Stage): Promise<void> {
   const own = seats.slice(0, real);
   await phase(stage, "all come up", async () => {
     await agents.start(own, []);
-    fleet.begin(seats.slice(real), cluster.plane.ca, pullMs, Number(options.ramp));
+    fleet.begin(seats.slice(real), cluster.plane.ca, pullMs, Number(options.pace));
     await allLive(stage);
   });
   const wanted = (name: (typeof phases)[number]): boolean => options.only.includes(name);
-  if (wanted("steady")) {
-    await phase(stage, "steady state", async () => delay(Number(options.steady) * 1000));
-  }
   if (wanted("new")) {
     await phase(stage, "a new ImageCache, no spread", async () => appears(stage, "first"));
   }
@@ -108,82 +94,19 @@ async function run(stage: Stage): Promise<void> {
       appears(stage, "second"),
     );
   }
+  // So late that the first watches come to their end meanwhile.
+  if (wanted("steady")) {
+    await phase(stage, "steady state", async () =>
+      delay(Number(options.steady) * 1000, undefined, { signal: interrupted }),
+    );
+  }
   if (wanted("restart")) {
-    await phase(stage, "every API server killed and started", async () => {
-      await cluster.restart();
-      say("the API servers are ready");
-      await allLive(stage);
-    });
+    await phase(stage, "every API server killed and started", async () => returns(stage, 0));
   }
-}
-
-/** Every figure of a span of time: what was asked, and what it took. */
-async function phase(stage: Stage, title: string, work: () => Promise<void>): Promise<void> {
-  const { cluster, fleet } = stage;
-  say(title);
-  fleet.takeLagMs();
-  const mark = await cluster.mark();
-  const pids = fleet.pids;
-  const [before, loadBefore] = [await cluster.usage(), await cpuOf(pids)];
-  const began = performance.now();
-  await work();
-  const seconds = (performance.now() - began) / 1000;
-  const [after, loadAfter] = [await cluster.usage(), await cpuOf(pids)];
-  // Of those that were started meanwhile, all of it is of this phase.
-  const cpu = after.cpuSeconds - (after.cpuSeconds < before.cpuSeconds ? 0 : before.cpuSeconds);
-  const rates = requestRates(await cluster.since(mark));
-  const rss = after.memory.map((each) => each.toFixed(0)).join(" + ");
-  const load = await Promise.all(pids.map(async (pid) => (await memoryOf(pid)).rss));
-  print(`\n${title}: ${seconds.toFixed(1)} s
-API servers: ${cpu.toFixed(1)} CPU s (${(cpu / seconds).toFixed(2)} cores), ${rss} MiB
-load: ${(loadAfter - loadBefore).toFixed(1)} CPU s, ${load.map((each) => each.toFixed(0)).join(" + ")} MiB, late by ${fleet.takeLagMs().toFixed(0)} ms at the worst; watches lost so far: ${fleet.lost}
-load average of the machine: ${loadavg()[0]?.toFixed(1)}
-
-| requests | in all | a second | most in a second | refused |
-| --- | --- | --- | --- | --- |`);
-  for (const { what, count, peak, refused } of rates) {
-    print(`| ${what} | ${count} | ${(count / seconds).toFixed(1)} | ${peak} | ${refused} |`);
-  }
-}
-
-/** Both watches of every agent are open. */
-async function allLive({ fleet, agents, simulated, real }: Stage): Promise<void> {
-  await within("all watches are open", async () => {
-    if (fleet.live < simulated) return `${fleet.live} of ${simulated} simulated nodes`;
-    const live = await agents.live();
-    return live < real ? `${live} of ${real} real agents` : undefined;
-  });
-}
-
-async function appears({ cluster, fleet, agents, ...stage }: Stage, name: string): Promise<void> {
-  await cluster.declare(name, stage.source, agents.cachePath);
-  await within(`${name} is on all nodes`, () => {
-    const [simulated, real] = [fleet.synced(name), agents.synced(name)];
-    const all = simulated >= stage.simulated && real >= stage.real;
-    return all ? undefined : `${simulated} simulated, ${real} real`;
-  });
-}
-
-async function vanishes({ cluster, fleet }: Stage, name: string): Promise<void> {
-  await cluster.remove(name);
-  await within(`${name} is on no node`, () => {
-    const left = fleet.synced(name);
-    return left === 0 ? undefined : `${left} left`;
-  });
-}
-
-/** @param missing what is not there yet, to be shown; undefined: nothing */
-async function within(
-  what: string,
-  missing: () => Promise<string | undefined> | string | undefined,
-): Promise<void> {
-  const deadline = performance.now() + longestMs;
-  for (let look = 1; ; look++) {
-    const left = await missing();
-    if (left === undefined) return;
-    if (performance.now() > deadline) throw new Error(`not within ${longestMs / 1000} s: ${what}`);
-    if (look % 10 === 0) say(`${what}: ${left}`);
-    await delay(500);
+  if (wanted("outage")) {
+    await phase(stage, `every API server away for ${outageSeconds} s`, async () =>
+      returns(stage, outageSeconds),
+    );
   }
 }
 
@@ -192,15 +115,6 @@ async function enough(nodes: number): Promise<number> {
   const limits = await readFile("/proc/self/limits", "utf8");
   const files = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
   return Math.ceil(nodes / ((files - reserved) / connectionsEach));
-}
-
-async function cpuOf(pids: readonly number[]): Promise<number> {
-  const seconds = await Promise.all(pids.map(cpuSecondsOf));
-  return seconds.reduce((sum, each) => sum + each, 0);
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }
 
 await main();

@@ -12,16 +12,24 @@ import { EventRecorder } from "../src/kube/event-recorder.ts";
 import { nodes } from "../src/kube/resource.ts";
 import { systemClock } from "../src/registry/clock.ts";
 import type { Digest } from "../src/registry/digest.ts";
-import type { NodeSeat } from "./scale-messages.ts";
+import type { Pace } from "./pace.ts";
+import { simulatedAgent, type NodeSeat } from "./scale-messages.ts";
 
 const clock = systemClock;
 const random = Math.random;
 const digest: Digest = `sha256:${"0".repeat(64)}`;
+/**
+ * Longer than an agent's: thousands of nodes in one process make all their TLS handshakes one after
+ * the other, and each would give up because of its neighbours.
+ */
+const patienceMs = 120_000;
 const silent = { warn: () => {}, info: () => {} };
 
 export interface SimulatedNodeOptions {
   readonly seat: NodeSeat;
   readonly ca: string;
+  /** Shared by all whose requests go out from one process. */
+  readonly pace: Pace;
   readonly pullMs: number;
   /** Milliseconds, as of now. */
   readonly spreadMs: () => number;
@@ -45,15 +53,19 @@ export class SimulatedNode {
   #signal = AbortSignal.abort();
 
   constructor(options: SimulatedNodeOptions) {
-    const { seat, ca, onLost } = options;
+    const { seat, ca, pace, onLost } = options;
     this.#options = options;
     this.#client = new Client({
       access: {
         server: new URL(seat.server),
         tls: () => Promise.resolve({ ca }),
-        authorization: () => Promise.resolve(`Bearer ${seat.token}`),
+        authorization: async () => {
+          await pace.turn();
+          return `Bearer ${seat.token}`;
+        },
       },
-      userAgent: "larder-agent/simulated",
+      userAgent: simulatedAgent,
+      timeoutMs: patienceMs,
       clock,
     });
     this.#events = new EventRecorder({
