@@ -11,17 +11,19 @@ import { AgentStage } from "./agent-stage.ts";
 import { cpuSecondsOf, memoryOf } from "./process-figures.ts";
 import { spreadOf, type Spread } from "./statistics.ts";
 
+const parts = ["latency", "idle", "rest", "pulls"] as const;
 const resources = 10;
 /** Seconds after which an agent that has nothing to do has settled. */
 const settleSeconds = 20;
+/** Seconds after a pull when nothing of it should be left. */
+const afterPullSeconds = 60;
 const { values: options } = parseArgs({
   options: {
     /** Seconds of the look at CPU at rest. */
     rest: { type: "string", default: "600" },
     /** Sizes of the cluster. */
     nodes: { type: "string", default: "1,1000,10000" },
-    /** Without the large pulls. */
-    "no-pulls": { type: "boolean", default: false },
+    only: { type: "string", multiple: true, default: [...parts] },
     /** How often latencies are taken. */
     times: { type: "string", default: "20" },
     /** Flags of Node's to try, besides those that Larder always has. */
@@ -50,20 +52,24 @@ async function main(): Promise<void> {
     const agent = stage.agent(["--gc-delay=0"], flags);
     await using _ = agent;
     await until("it is ready", async () => (await agent.get("/readyz")).status === 200);
-    await latencies(stage, agent);
+    if (wanted("latency")) await latencies(stage, agent);
     for (let index = 0; index < resources; index++) {
       await stage.declare(`cache-${index}`, stage.small);
     }
     for (let index = 0; index < resources; index++) await stage.synced(`cache-${index}`);
-    await idle(stage, agent);
-    await rest(agent);
+    if (wanted("idle")) await idle(stage, agent);
+    if (wanted("rest")) await rest(agent);
     // Two agents on one cache path would share the work.
     await agent.stop();
-    if (!options["no-pulls"]) await peaks(stage, flags);
+    if (wanted("pulls")) await peaks(stage, flags);
     process.stdout.write(["| | |", "| --- | --- |", ...rows, ""].join("\n"));
   } finally {
     await rm(home, { recursive: true, force: true });
   }
+}
+
+function wanted(part: (typeof parts)[number]): boolean {
+  return options.only.includes(part);
 }
 
 async function latencies(stage: AgentStage, agent: AgentProcess): Promise<void> {
@@ -119,11 +125,11 @@ async function peaks(stage: AgentStage, flags: readonly string[]): Promise<void>
     await stage.declare(image, source);
     await stage.synced(image);
     const { peak } = await memoryOf(agent.pid);
-    await delay(settleSeconds * 1000);
+    await delay(afterPullSeconds * 1000);
     const { rss, anonymous } = await memoryOf(agent.pid);
     row(
       `pulling three 200 MiB layers, ${image}`,
-      `${peak.toFixed(0)} MiB at the most; ${settleSeconds} s later ${rss.toFixed(0)}, of which anonymous ${anonymous.toFixed(0)}`,
+      `${peak.toFixed(0)} MiB at the most; ${afterPullSeconds} s later ${rss.toFixed(0)}, of which anonymous ${anonymous.toFixed(0)}`,
     );
     await stage.remove(image);
     await agent.stop();

@@ -53,6 +53,8 @@ export interface AgentOptions {
   readonly atOnce: number;
   readonly minFree: MinFree;
   readonly followTags: boolean;
+  /** Called when the work of a start, or of pulls, has been over for a while. */
+  readonly rested: () => void;
   readonly log: Log;
   readonly metrics: AgentMetrics;
   readonly clock: Clock;
@@ -68,6 +70,8 @@ const pauseTimes = 2;
 const longestPauseMs = 1000;
 /** A pull that failed has changed nothing, and where one fails, a thousand do. */
 const failureMs = 1000;
+/** Labels and events are written by then, and a repair that comes in a flock is not held up. */
+const restMs = 10_000;
 /** For events that are not told yet when it ends; the whole end has 3 s. */
 const lastWordsMs = 1000;
 /** A pass that takes longer hangs on something, and a new process may do better. */
@@ -86,6 +90,7 @@ export class Agent {
   readonly #tags: TagFollower;
   readonly #spread: PullSpread;
   readonly #resync: Alarm;
+  readonly #rest: Alarm;
   readonly #open: OpenStore;
   readonly #life = new AbortController();
   #alive: AbortSignal = this.#life.signal;
@@ -152,6 +157,7 @@ export class Agent {
         },
       }),
       onEnd: (_job, error) => {
+        this.#setRest();
         trigger(error === undefined ? this.#pauseMs : failureMs);
       },
       clock,
@@ -197,6 +203,10 @@ export class Agent {
       log,
     });
     this.#spread = new PullSpread(nodeName, options.spreadMs, clock);
+    this.#rest = new Alarm(clock, () => {
+      // The end of those that run sets it again.
+      if (this.#pulls.running.length === 0) options.rested();
+    });
     this.#resync = new Alarm(clock, () => {
       this.#setResync();
       trigger();
@@ -216,6 +226,7 @@ export class Agent {
     this.#startedAt = clock.monotonic();
     await this.#load();
     this.#setResync();
+    this.#setRest();
     this.#queue.add(nodeName);
     const grace = new Alarm(clock, () => {
       this.#queue.add(nodeName);
@@ -233,6 +244,7 @@ export class Agent {
     } finally {
       grace.clear();
       this.#resync.clear();
+      this.#rest.clear();
       this.#watcher.close();
       await this.#pulls.stop();
       await this.#options.events.flush(AbortSignal.timeout(lastWordsMs));
@@ -373,6 +385,11 @@ export class Agent {
     this.#tags.ask(this.#last, this.#alive).catch((error: unknown) => {
       this.#life.abort(error);
     });
+  }
+
+  #setRest(): void {
+    this.#rest.clear();
+    this.#rest.set(this.#options.clock.monotonic() + restMs);
   }
 
   #setResync(): void {

@@ -13,7 +13,7 @@ import { LineWriter } from "../telemetry/line-writer.ts";
 import { jsonLog, type Log } from "../telemetry/log.ts";
 import type { AgentGiven } from "./agent-options.ts";
 import { parseAgent, type AgentRequest } from "./agent-request.ts";
-import { tuneMemory } from "./memory.ts";
+import { giveBackMemory, tuneMemory } from "./memory.ts";
 import type { Shell } from "./shell.ts";
 import { version } from "./version.ts";
 
@@ -64,6 +64,7 @@ export async function runAgent(given: AgentGiven, shell: Shell): Promise<number>
     throttle: throttleOf(request.bandwidth),
     hurry: shell.hurry,
     inContainer: usesServiceAccount({ kubeconfig, environment }),
+    rested: giveBackMemory,
     log,
     metrics,
     clock,
