@@ -127,7 +127,10 @@ test("DESIGN.md names every file of each part, and none that is not there", asyn
     const section = design.split(`\n## ${folder}\n`)[1]?.split("\n## ")[0] ?? "";
     const rows = section.split("\n").filter((line) => line.startsWith("|"));
     const named = rows.join().match(/(?<=`)[a-z-]+\.ts(?=`)/g) ?? [];
-    const files = globSync("*.ts", { cwd: join(root, "src", folder), exclude: ["*.test.ts", "*.d.ts"] });
+    const files = globSync("*.ts", {
+      cwd: join(root, "src", folder),
+      exclude: ["*.test.ts", "*.d.ts"],
+    });
     assert.deepEqual([...new Set(named)].sort(), files.sort(), folder);
   }
 });
