@@ -9,6 +9,8 @@ const program = join(import.meta.dirname, "scale-load.ts");
 export class ScaleFleet implements Disposable {
   readonly #children: readonly ChildProcess[];
   readonly #states = new Map<ChildProcess, LoadState>();
+  /** Why no figure can be had any more. */
+  #ended: string | undefined;
   /** Reports of each until what it says is news again. */
   readonly #owed = new Map<ChildProcess, number>();
   /** Milliseconds by which one of them was late at the worst, since it was asked last. */
@@ -17,6 +19,13 @@ export class ScaleFleet implements Disposable {
   constructor(processes: number) {
     this.#children = Array.from({ length: processes }, () => {
       const child = fork(program, { execArgv: ["--no-warnings", "--max-semi-space-size=16"] });
+      child.once("exit", (code, signal) => {
+        this.#ended = `a load process ended: ${signal ?? `exit code ${code}`}`;
+      });
+      // What is told to one that has just ended; `exit` says why.
+      child.on("error", (error) => {
+        this.#ended ??= error.message;
+      });
       child.on("message", (message) => {
         if (!isLoadState(message)) return;
         this.#states.set(child, message);
@@ -77,6 +86,7 @@ export class ScaleFleet implements Disposable {
   }
 
   #sum(of: (state: LoadState) => number): number {
+    if (this.#ended !== undefined) throw new Error(this.#ended);
     return [...this.#states.values()].reduce((sum, state) => sum + of(state), 0);
   }
 }
