@@ -24,6 +24,13 @@ const prefix = "image-cache.scality.com/";
 /** How many requests for nodes are under way at a time. */
 const atOnce = 32;
 
+/** What an agent is to be tried with, besides what it always has. */
+export interface Trial {
+  /** Of Node's. */
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A cluster, a registry, and the bundle's agent on the one node that is real. */
 export class AgentStage implements AsyncDisposable {
   readonly plane: ControlPlane;
@@ -61,16 +68,17 @@ export class AgentStage implements AsyncDisposable {
   }
 
   /** The agent as in a pod, with the flags that it always runs with. */
-  agent(args: readonly string[] = [], nodeFlags: readonly string[] = []): AgentProcess {
+  agent(args: readonly string[] = [], { flags = [], env = {} }: Trial = {}): AgentProcess {
     return AgentProcess.start({
       nodeName: this.node,
       by: ["unshare", "--mount", "sh", "-ec", asInPod, "sh", this.#account, this.cache],
       env: {
         KUBERNETES_SERVICE_HOST: "127.0.0.1",
         KUBERNETES_SERVICE_PORT: String(this.plane.port),
+        ...env,
       },
       main: join(root, "dist", "larder.mjs"),
-      nodeFlags: ["--lite-mode", "--max-semi-space-size=2", "--no-warnings", ...nodeFlags],
+      nodeFlags: ["--lite-mode", "--max-semi-space-size=2", "--no-warnings", ...flags],
       args: [
         `--cache-path=${this.cache}`,
         `--insecure-registry=${this.registry.host}`,

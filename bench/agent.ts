@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import type { AgentProcess } from "../testbed/agent-process.ts";
 import { cacheFolder } from "../testbed/cache-folder.ts";
 import { until } from "../testbed/until.ts";
-import { AgentStage } from "./agent-stage.ts";
+import { AgentStage, type Trial } from "./agent-stage.ts";
 import { cpuSecondsOf, memoryOf } from "./process-figures.ts";
 import { spreadOf, type Spread } from "./statistics.ts";
 
@@ -28,6 +28,8 @@ const { values: options } = parseArgs({
     times: { type: "string", default: "20" },
     /** Flags of Node's to try, besides those that Larder always has. */
     flags: { type: "string", default: "" },
+    /** Variables to try: `--env MALLOC_ARENA_MAX=1`. */
+    env: { type: "string", multiple: true, default: [] },
   },
 });
 
@@ -48,8 +50,11 @@ async function main(): Promise<void> {
   const home = await mkdtemp(join(cacheFolder(), "bench-agent-"));
   try {
     await using stage = await AgentStage.start(home);
-    const flags = options.flags.split(" ").filter((flag) => flag !== "");
-    const agent = stage.agent(["--gc-delay=0"], flags);
+    const trial: Trial = {
+      flags: options.flags.split(" ").filter((flag) => flag !== ""),
+      env: Object.fromEntries(options.env.map((each) => each.split("=", 2))),
+    };
+    const agent = stage.agent(["--gc-delay=0"], trial);
     await using _ = agent;
     await until("it is ready", async () => (await agent.get("/readyz")).status === 200);
     if (wanted("latency")) await latencies(stage, agent);
@@ -61,7 +66,7 @@ async function main(): Promise<void> {
     if (wanted("rest")) await rest(agent);
     // Two agents on one cache path would share the work.
     await agent.stop();
-    if (wanted("pulls")) await peaks(stage, flags);
+    if (wanted("pulls")) await peaks(stage, trial);
     process.stdout.write(["| | |", "| --- | --- |", ...rows, ""].join("\n"));
   } finally {
     await rm(home, { recursive: true, force: true });
@@ -117,10 +122,10 @@ async function rest(agent: AgentProcess): Promise<void> {
   row(`CPU at rest, over ${seconds} s`, `${share.toFixed(2)} % of a core`);
 }
 
-async function peaks(stage: AgentStage, flags: readonly string[]): Promise<void> {
+async function peaks(stage: AgentStage, trial: Trial): Promise<void> {
   for (const image of ["real", "gzip", "zstd"] as const) {
     const source = await stage.push(image);
-    await using agent = stage.agent(["--gc-delay=0"], flags);
+    await using agent = stage.agent(["--gc-delay=0"], trial);
     await agent.says("the agent runs");
     await stage.declare(image, source);
     await stage.synced(image);
