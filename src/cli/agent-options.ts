@@ -18,7 +18,7 @@ export const agentOptions = [
     flag: "kubeconfig",
     placeholder: "file",
     completion: "file",
-    otherwise: "the pod's service account",
+    otherwise: "$KUBECONFIG, else the pod's service account, else ~/.kube/config",
     about: "How to reach the API server from outside a cluster",
   },
   {
